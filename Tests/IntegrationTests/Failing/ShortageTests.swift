@@ -5,80 +5,65 @@ import TransferWire
 
 /// The effects on tasks while the service lacks a resource.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct ShortageTests {
-    /// Runs a test in which a connection to the service may be reset, or not be answered: seen on a
-    /// busy machine while descriptors are short, for a reason that is not known yet.
-    private static func withKnownResets(_ body: () async throws -> Void) async throws {
-        try await withKnownIssue("a connection was reset or not answered", isIntermittent: true) {
-            try await body()
-        } matching: { issue in
-            let text = issue.error.map { "\($0)" } ?? ""
-            return text.hasPrefix("connectionLost") || text.hasPrefix("timedOut")
-        }
-    }
-
     @Test func withTooFewDescriptorsTasksWaitAndNoneFails() async throws {
-        try await Self.withKnownResets {
-            let directory = try DataDirectory()
-            let origin = try LoopbackOrigin()
-            defer { origin.stop() }
-            let bodies = (0..<60).map { OriginBody.random(seed: UInt64($0), size: 20_000) }
-            for (index, body) in bodies.enumerated() {
-                origin.when("/\(index)", .response(body: body))
-            }
-            let service = try await ServiceProcess(in: directory, ["--connections-per-host", "64"])
-            let client = try APIClient(service, key: directory.apiKey())
-            #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-            try await service.limitDescriptors(toFurther: 8)
-            let (ids, names) = try await client.submitNamingEveryOther(
-                bodies.indices.map { origin.url("/\($0)") },
-                to: "s"
-            )
-            try await eventually("it is told") {
-                try await client.get("/health", as: HealthDocument.self).shortages
-                    == ["descriptors_exhausted"]
-            }
-            try await service.limitDescriptors(toFurther: nil)
-            for (id, body) in zip(ids, bodies) {
-                try await eventually("each ends", within: .seconds(120)) {
-                    let task: TaskDocument = try await client.get("/v1/tasks/\(id)")
-                    #expect(task.state != "failed")
-                    return ["completed", "failed"].contains(task.state)
-                }
-                let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-                #expect(OriginBody.sha256(of: content.body) == body.sha256)
-            }
-            try await eventually("nothing of nobody is left") {
-                try directory.holdsOnlyResults(names)
-            }
-            try await eventually("it is told that it is over") {
-                try await client.get("/health", as: HealthDocument.self).status == "pass"
-            }
-            #expect(await service.terminate() == 0)
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let bodies = (0..<60).map { OriginBody.random(seed: UInt64($0), size: 20_000) }
+        for (index, body) in bodies.enumerated() {
+            origin.when("/\(index)", .response(body: body))
         }
+        let service = try await ServiceProcess(in: directory, ["--connections-per-host", "64"])
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        try await service.limitDescriptors(toFurther: 8)
+        let (ids, names) = try await client.submitNamingEveryOther(
+            bodies.indices.map { origin.url("/\($0)") },
+            to: "s"
+        )
+        try await eventually("it is told") {
+            try await client.get("/health", as: HealthDocument.self).shortages
+                == ["descriptors_exhausted"]
+        }
+        try await service.limitDescriptors(toFurther: nil)
+        for (id, body) in zip(ids, bodies) {
+            try await eventually("each ends", within: .seconds(120)) {
+                let task: TaskDocument = try await client.get("/v1/tasks/\(id)")
+                #expect(task.state != "failed")
+                return ["completed", "failed"].contains(task.state)
+            }
+            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        }
+        try await eventually("nothing of nobody is left") {
+            try directory.holdsOnlyResults(names)
+        }
+        try await eventually("it is told that it is over") {
+            try await client.get("/health", as: HealthDocument.self).status == "pass"
+        }
+        #expect(await service.terminate() == 0)
     }
 
     @Test func connectionsWithoutADescriptorWaitForOne() async throws {
-        try await Self.withKnownResets {
-            let directory = try DataDirectory()
-            let log = try directory.log()
-            let service = try await ServiceProcess(in: directory, log: log)
-            let key = try directory.apiKey()
-            let known = try APIClient(service, key: key)
-            #expect(try await known.send("GET", "/v1/sessions").status == 200)
-            try await service.limitDescriptors(toFurther: 0)
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<20 {
-                    let client = try APIClient(service, key: key)
-                    group.addTask { try await client.send("GET", "/v1/sessions").status }
-                }
-                try await eventually("a connection is not accepted") {
-                    try String(contentsOfFile: log, encoding: .utf8).contains("not accepted")
-                }
-                #expect(try await known.send("GET", "/v1/sessions").status == 200)
-                try await service.limitDescriptors(toFurther: nil)
-                for try await status in group { #expect(status == 200) }
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let service = try await ServiceProcess(in: directory, log: log)
+        let key = try directory.apiKey()
+        let known = try APIClient(service, key: key)
+        #expect(try await known.send("GET", "/v1/sessions").status == 200)
+        try await service.limitDescriptors(toFurther: 0)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 {
+                let client = try APIClient(service, key: key)
+                group.addTask { try await client.send("GET", "/v1/sessions").status }
             }
-            #expect(await service.terminate() == 0)
+            try await eventually("a connection is not accepted") {
+                try String(contentsOfFile: log, encoding: .utf8).contains("not accepted")
+            }
+            #expect(try await known.send("GET", "/v1/sessions").status == 200)
+            try await service.limitDescriptors(toFurther: nil)
+            for try await status in group { #expect(status == 200) }
         }
+        #expect(await service.terminate() == 0)
     }
 }

@@ -51,7 +51,8 @@ package final class APIClient: Sendable {
             body: body.map { Array($0.utf8) },
             egress: EgressGuard { _ in true }
         )
-        request.isReplayable = false
+        // Another request is not sent twice, so that each has a connection of its own.
+        request.isReplayable = method == "GET"
         request.totalTimeout = timeout
         if let idempotencyKey { request.headers.append(("Idempotency-Key", idempotencyKey)) }
         let response = try await curl.fetch(request, bodyMax: Self.bodyMax)
