@@ -95,6 +95,25 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE bulk_operation (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    verb text NOT NULL,
+    states text[] NOT NULL,
+    state text NOT NULL DEFAULT 'running'::text,
+    reason text,
+    matching bigint NOT NULL,
+    changed bigint NOT NULL DEFAULT 0,
+    looked_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
+    created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    finished_at timestamp with time zone,
+    CONSTRAINT bulk_operation_check CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT bulk_operation_pkey PRIMARY KEY (id),
+    CONSTRAINT bulk_operation_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'stopped'::text]))),
+    CONSTRAINT bulk_operation_verb_check CHECK ((verb = ANY (ARRAY['resume'::text, 'suspend'::text, 'cancel'::text, 'retry'::text])))
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
 CREATE TABLE cancellation (
     session_id uuid NOT NULL,
     cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
@@ -640,6 +659,10 @@ CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (or
 CREATE INDEX asked_by_session ON asked USING btree (session_id, task_id);
 CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX bulk_operation_by_session ON bulk_operation USING btree (session_id, id);
+CREATE INDEX bulk_operation_by_tenant ON bulk_operation USING btree (tenant_id);
+CREATE INDEX bulk_operation_finished ON bulk_operation USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX bulk_operation_running ON bulk_operation USING btree (id) WHERE (finished_at IS NULL);
 CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);
 CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (host_key) WHERE awaits_host;

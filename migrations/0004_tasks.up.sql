@@ -262,6 +262,41 @@ CREATE TABLE cancellation (
     cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 );
 
+-- One verb for the tasks of a session that are in certain states, until a day after its end. It is
+-- carried out page by page, in the order of the tasks, by whichever instance.
+CREATE TABLE bulk_operation (
+    id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    verb text NOT NULL CHECK (verb IN ('resume', 'suspend', 'cancel', 'retry')),
+    states text[] NOT NULL,
+    state text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'completed', 'stopped')),
+    -- Why it was stopped, or what it waits for.
+    reason text,
+    -- The tasks in those states when it was requested.
+    matching bigint NOT NULL,
+    -- The tasks changed so far.
+    changed bigint NOT NULL DEFAULT 0,
+    -- The last task looked at; the next page starts behind it.
+    looked_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    -- Later tasks, and later ends of tasks, are none of its business.
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at timestamptz,
+    CONSTRAINT bulk_operation_check CHECK ((state = 'running') = (finished_at IS NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the list of a session's operations, and the look for one that comes first.
+CREATE INDEX bulk_operation_by_session ON bulk_operation (session_id, id);
+
+-- Serves the count of a tenant's operations, of which it may have so many.
+CREATE INDEX bulk_operation_by_tenant ON bulk_operation (tenant_id);
+
+-- Serves the look for those that have not ended.
+CREATE INDEX bulk_operation_running ON bulk_operation (id) WHERE finished_at IS NULL;
+
+-- Serves the removal of those that ended long ago.
+CREATE INDEX bulk_operation_finished ON bulk_operation (finished_at) WHERE finished_at IS NOT NULL;
+
 -- Who has taken a task over when its client reconnected. A task that was never reconnected has no
 -- row, and a row goes with its task.
 CREATE TABLE task_owner (

@@ -120,6 +120,21 @@ actor PartFiles {
         }.map(\.fence)
     }
 
+    /// Returns those of a tenant's uploads whose bytes, brought by their client, are still there.
+    ///
+    /// Of a file that cannot be looked at, the attempt will say why.
+    func tasksWithBodies(_ uploads: [TaskID], of tenant: TenantID) -> [TaskID] {
+        uploads.filter { upload in
+            let place = Container.Place(ResultLocation.bodyPath(of: upload), tenant: tenant)
+            do throws(StorageError) {
+                return try container.size(of: place) != nil
+            } catch {
+                logger.warning("body of an upload not found", metadata: ["error": "\(error)"])
+                return true
+            }
+        }
+    }
+
     /// Removes the files of tasks that will be erased.
     ///
     /// - Returns: the tasks whose files are gone.

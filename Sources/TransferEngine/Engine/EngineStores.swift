@@ -4,6 +4,7 @@ package import TransferStore
 package struct EngineStores: Sendable {
     package let control: ControlStore
     package let cancellations: CancellationStore
+    package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
     package let idempotency: IdempotencyStore
     package let credentials: CredentialStore
@@ -22,6 +23,7 @@ package struct EngineStores: Sendable {
     package init(_ database: Database) {
         control = ControlStore(database)
         cancellations = CancellationStore(database)
+        bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)
         idempotency = IdempotencyStore(database)
         credentials = CredentialStore(database)

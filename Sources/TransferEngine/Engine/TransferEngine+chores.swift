@@ -18,6 +18,11 @@ extension TransferEngine {
                 return .rest
             },
             Chore("cancellations", every: heartbeat, making: cancelling),
+            Chore("bulk operations", every: heartbeat, advanceBulkOperations),
+            Chore("ended bulk operations", every: .seconds(60)) { () throws(StoreError) in
+                let removed = try await stores.bulkOperations.pruneBulkOperations()
+                return Chore.Next(isMore: removed == BulkOperationStore.pruneMax)
+            },
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
                 let failed = try await stores.decisions.failUnanswered()
                 if failed > 0 { onEvents() }
@@ -48,6 +53,40 @@ extension TransferEngine {
             wasMore = isMore
             return Chore.Next(isMore: isMore)
         }
+    }
+
+    /// Carries out a page of each bulk operation whose turn it is.
+    ///
+    /// An operation that is blocked by others is left for the next turn, and does not delay the
+    /// rest.
+    private func advanceBulkOperations() async throws(StoreError) -> Chore.Next {
+        var isMore = false
+        var failure: StoreError?
+        var position: BulkOperationID?
+        repeat {
+            let operations = try await stores.bulkOperations.runningBulkOperations(after: position)
+            for operation in operations {
+                do throws(StoreError) {
+                    if try await advance(operation) { isMore = true }
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            position =
+                operations.count == BulkOperationStore.runningMax ? operations.last?.id : nil
+            if !operations.isEmpty {
+                onEvents()
+                promoter.onRunnable()
+            }
+        } while position != nil
+        if let failure, !isMore { throw failure }
+        return Chore.Next(isMore: isMore)
+    }
+
+    private func advance(_ operation: RunningBulkOperation) async throws(StoreError) -> Bool {
+        let uploads = try await stores.bulkOperations.stagedUploads(of: operation)
+        let bodies = await completer.partFiles.tasksWithBodies(uploads, of: operation.tenant)
+        return try await stores.bulkOperations.advanceBulkOperation(operation, bodies: bodies)
     }
 
     /// Removes part files from which no attempt will resume, whoever created them.

@@ -15,6 +15,7 @@ enum Cursor: Equatable, Sendable {
     case client(ClientID)
     case host(name: String)
     case key(id: String)
+    case bulkOperation(BulkOperationID)
 
     /// The version of the form, which changes with it: older cursors are then refused, not misread.
     private static let version: UInt8 = 1
@@ -72,6 +73,9 @@ enum Cursor: Equatable, Sendable {
         case 8:
             guard APIKey.isID(payload) else { return nil }
             self = .key(id: String(decoding: payload, as: UTF8.self))
+        case 9:
+            guard let uuid = UUID(bytes: payload) else { return nil }
+            self = .bulkOperation(BulkOperationID(uuid))
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -87,6 +91,7 @@ enum Cursor: Equatable, Sendable {
         case .client: 6
         case .host: 7
         case .key: 8
+        case .bulkOperation: 9
         }
     }
 
@@ -101,6 +106,7 @@ enum Cursor: Equatable, Sendable {
         case .client(let id): Array(id.name.utf8)
         case .host(let name): Array(name.utf8)
         case .key(let id): Array(id.utf8)
+        case .bulkOperation(let id): id.uuid.bytes
         }
     }
 

@@ -90,6 +90,12 @@ extension APIContext {
         return DeliveryID(uuid)
     }
 
+    /// Returns the bulk operation that the path names.
+    func bulkOperationID() throws(Problem) -> BulkOperationID {
+        guard let uuid = uuid() else { throw Problem(.unknownBulkOperation) }
+        return BulkOperationID(uuid)
+    }
+
     private func uuid() -> UUID? {
         guard let text = parameters.get("id"), text.utf8.count == 36 else { return nil }
         return UUID(uuidString: text)

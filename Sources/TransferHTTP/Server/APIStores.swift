@@ -9,6 +9,7 @@ package struct APIStores: Sendable {
     package let tasks: TaskStore
     package let control: ControlStore
     package let removals: RemovalStore
+    package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
@@ -27,6 +28,7 @@ package struct APIStores: Sendable {
         tasks = TaskStore(database)
         control = ControlStore(database)
         removals = RemovalStore(database)
+        bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)

@@ -119,6 +119,12 @@ package struct TransferAPI: Sendable {
             wake: wake,
             threads: .singleton
         ).add(to: router)
+        BulkOperationRoutes(
+            stores: stores,
+            container: container,
+            wake: wake,
+            threads: .singleton
+        ).add(to: router)
         AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)

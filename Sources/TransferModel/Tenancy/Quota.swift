@@ -12,6 +12,8 @@ package struct Quota: Hashable, Sendable {
         case credentials
         /// The API keys, with those that ended lately.
         case keys
+        /// The bulk operations, with those that ended within a day.
+        case bulkOperations = "bulk_operations"
     }
 
     package let limit: Limit
@@ -33,4 +35,6 @@ package struct Quota: Hashable, Sendable {
     package static let credentialsMax: Int64 = 1000
     /// The most API keys of a tenant, with those that ended lately.
     package static let keysMax: Int64 = 1000
+    /// The most bulk operations of a tenant, with those that ended within a day.
+    package static let bulkOperationsMax: Int64 = 1000
 }

@@ -165,6 +165,7 @@ extension CancellationStore {
                 WHERE (SELECT o.task_id FROM outcome o WHERE o.task_id = g.id) IS NULL
             ),
             \(ControlStore.cancelTargets(producing: nil, because: "(SELECT failure FROM cause)"))
+            SELECT task_id FROM gone
             """
     }
 

@@ -29,6 +29,8 @@ extension ControlStore {
                             ELSE true END
                 ),
                 \(retryTargets(count: 1))
+                SELECT (SELECT count(*) FROM gone) AS retried, (SELECT is_full FROM queue) AS is_full,
+                    (SELECT q.maximum FROM quota q WHERE q.is_exceeded LIMIT 1) AS quota_max
                 """
             ).first
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
@@ -92,7 +94,7 @@ extension ControlStore {
     ///
     /// Where nothing was outstanding, this begins a generation. In a generation that continues, the
     /// previous end no longer counts; the end of a generation that is over is kept for its last
-    /// event. Selects `retried`, `is_full` and `quota_max`.
+    /// event. Offers `gone(task_id)`, those that were moved, and `queue` and `quota`.
     func retryTargets(count: Int64) -> Query {
         """
         batch AS (SELECT tenant_id, count(*) AS count FROM target GROUP BY tenant_id),
@@ -188,8 +190,6 @@ extension ControlStore {
             FROM gone g JOIN target t ON t.id = g.task_id
             """))),
         \(Fragment.wake)
-        SELECT (SELECT count(*) FROM gone) AS retried, (SELECT is_full FROM queue) AS is_full,
-            (SELECT q.maximum FROM quota q WHERE q.is_exceeded LIMIT 1) AS quota_max
         """
     }
 }

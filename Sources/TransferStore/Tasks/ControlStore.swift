@@ -32,6 +32,7 @@ extension ControlStore {
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
             \(Self.cancelTargets(producing: resumeData))
+            SELECT task_id FROM gone
             """
         }
     }
@@ -61,44 +62,10 @@ extension ControlStore {
             WITH target AS (
                 SELECT t.id, t.session_id, t.host_key, t.priority_rank,
                     \(Fragment.isIdempotent) AS is_idempotent
-                FROM task t JOIN session s ON s.id = t.session_id
+                FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
                 WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
             ),
-            from_delayed AS (
-                DELETE FROM delayed x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
-                RETURNING x.task_id, x.attempt, \(CountStore.state(ofDelayed: "x")) AS state
-            ),
-            from_ready AS (
-                DELETE FROM ready x USING target t
-                WHERE x.host_key = ANY (ARRAY[t.host_key]) AND x.session_id = ANY (ARRAY[t.session_id])
-                    AND x.priority_rank = ANY (ARRAY[t.priority_rank])
-                    AND x.task_id = ANY (ARRAY[t.id])
-                RETURNING x.task_id, x.attempt
-            ),
-            from_asked AS (
-                DELETE FROM asked x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
-                RETURNING x.task_id, x.attempt, \(CountStore.state(ofAsked: "x")) AS state
-            ),
-            \(Self.revokeTargets("suspended", if: "t.is_idempotent")),
-            gone AS (
-                SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
-                UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
-                UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
-                -- Stopped unharmed, so that the attempt does not count.
-                UNION ALL SELECT task_id, number - 1, bytes_received, 'running' FROM from_attempt
-            ),
-            held_row AS (
-                INSERT INTO held (task_id, attempt) SELECT task_id, attempt FROM gone
-            ),
-            happening AS (
-                SELECT t.session_id, 1 AS place, 'task.suspended' AS kind, false AS ends,
-                    t.id AS task_id, g.state AS from_state,
-                    'suspended'::task_state AS task_state, g.attempt, g.bytes_received,
-                    0::bigint AS bytes_sent, NULL::jsonb AS failure
-                FROM gone g JOIN target t ON t.id = g.task_id
-            ),
-            \(Fragment.recordHappenings),
-            \(Fragment.wake)
+            \(Self.suspendTargets)
             SELECT task_id FROM gone
             UNION ALL
             SELECT x.task_id FROM attempt x JOIN target t ON t.id = x.task_id
@@ -173,36 +140,13 @@ extension ControlStore {
     private static func resume(_ id: TaskID, _ tenant: TenantID, if condition: Query) -> Query {
         """
         WITH target AS (
-            SELECT t.id, t.session_id, t.host_key, t.priority_rank, t.earliest_begin_at, CASE
-                WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
-                ELSE 'queued'::task_state END AS state,
+            SELECT t.id, t.session_id, t.host_key, t.priority_rank, t.earliest_begin_at,
                 \(Fragment.asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
             FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
         ),
-        gone AS (
-            DELETE FROM held h USING target t WHERE h.task_id = ANY (ARRAY[t.id]) AND \(condition)
-            RETURNING t.*, h.attempt
-        ),
-        delayed_row AS (
-            INSERT INTO delayed (
-                task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
-            SELECT id, earliest_begin_at, attempt, host_key, session_id, priority_rank, asks_to_begin
-            FROM gone WHERE state = 'scheduled'
-        ),
-        ready_row AS (
-            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-            SELECT host_key, session_id, priority_rank, id, attempt FROM gone WHERE state = 'queued'
-        ),
-        happening AS (
-            SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
-                id AS task_id, 'suspended'::task_state AS from_state, state AS task_state, attempt,
-                0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
-            FROM gone
-        ),
-        \(Fragment.recordHappenings),
-        \(Fragment.wake)
-        SELECT id FROM gone
+        \(resumeTargets(if: condition))
+        SELECT task_id FROM gone
         """
     }
 
@@ -229,111 +173,5 @@ extension ControlStore {
     private func isBeingPublished(_ id: TaskID) async throws(StoreError) -> Bool {
         let rows = try await database.run("SELECT 1 FROM pending_rename WHERE task_id = \(id.uuid)")
         return !rows.isEmpty
-    }
-
-    /// Takes the attempts of `target` that match `condition` from their workers, which are told to
-    /// stop; offers `from_attempt`.
-    private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
-        """
-        from_attempt AS (
-            DELETE FROM attempt x USING target t
-            WHERE x.task_id = ANY (ARRAY[t.id]) AND \(condition)
-            RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
-                x.resumed_at_offset, x.bytes_sent
-        ),
-        revocation_row AS (
-            INSERT INTO revocation (worker, fence, task_id)
-            SELECT worker, fence, task_id FROM from_attempt
-        ),
-        log_row AS (
-            INSERT INTO attempt_log (
-                task_id, fence, number, outcome, started_at, bytes_received, resumed_at_offset,
-                bytes_sent)
-            SELECT task_id, fence, number, \(outcome), started_at,
-                greatest(0, bytes_received - coalesce(resumed_at_offset, 0)), resumed_at_offset,
-                bytes_sent
-            FROM from_attempt
-        )
-        """
-    }
-
-    /// Ends the tasks of `target` wherever their hot row is; the stored failure `cause` is the
-    /// reason unless their client wanted it.
-    ///
-    /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows
-    /// are looked up one by one: a join would be planned by how full the queue was when its
-    /// statistics were taken, and might read all of it for each page of a large session.
-    static func cancelTargets(
-        producing resumeData: ResumeDataID?,
-        because cause: Query = "NULL"
-    ) -> Query {
-        """
-        from_held AS (
-            DELETE FROM held x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
-            RETURNING x.task_id, x.attempt
-        ),
-        from_delayed AS (
-            DELETE FROM delayed x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
-            RETURNING x.task_id, x.attempt, \(CountStore.state(ofDelayed: "x")) AS state
-        ),
-        from_ready AS (
-            DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
-                SELECT r.row FROM target t CROSS JOIN LATERAL (
-                    SELECT y.ctid AS row FROM ready y
-                    WHERE y.host_key = t.host_key AND y.session_id = t.session_id
-                        AND y.priority_rank = t.priority_rank AND y.task_id = t.id
-                    LIMIT 1) r))
-            RETURNING x.task_id, x.attempt
-        ),
-        from_asked AS (
-            DELETE FROM asked x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
-            RETURNING x.task_id, x.attempt, \(CountStore.state(ofAsked: "x")) AS state
-        ),
-        \(revokeTargets("cancelled")),
-        gone AS (
-            SELECT task_id, attempt, 0::bigint AS bytes_received, 'suspended'::task_state AS state
-            FROM from_held
-            UNION ALL SELECT task_id, attempt, 0, state FROM from_delayed
-            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
-            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
-            UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
-        ),
-        from_partial AS (
-            DELETE FROM partial x WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
-            RETURNING x.*
-        ),
-        resume_data_row AS (
-            INSERT INTO resume_data (
-                id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                bytes_total, validator)
-            SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
-                coalesce(x.source_task_id, x.task_id), x.ranges, x.boot_id, x.bytes_durable,
-                x.bytes_total, x.validator
-            FROM from_partial x JOIN target t ON t.id = x.task_id
-            WHERE \(resumeData?.uuid)::uuid IS NOT NULL
-        ),
-        abandoned_row AS (
-            INSERT INTO abandoned_part (fence, task_id, source_task_id)
-            SELECT x.part_fence, x.task_id, x.source_task_id FROM from_partial x
-            WHERE \(resumeData?.uuid)::uuid IS NULL
-        ),
-        outcome_row AS (
-            INSERT INTO outcome (
-                task_id, session_id, generation, state, attempt, bytes_received, failure)
-            SELECT t.id, t.session_id, t.generation, 'cancelled', g.attempt, g.bytes_received,
-                \(cause)::jsonb
-            FROM gone g JOIN target t ON t.id = g.task_id
-        ),
-        happening AS (
-            SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
-                'task.cancelled' AS kind, true AS ends, t.id AS task_id, g.state AS from_state,
-                'cancelled'::task_state AS task_state, g.attempt, g.bytes_received,
-                0::bigint AS bytes_sent, \(cause)::jsonb AS failure
-            FROM gone g JOIN target t ON t.id = g.task_id
-        ),
-        \(Fragment.recordHappenings),
-        \(Fragment.wake)
-        SELECT task_id FROM gone
-        """
     }
 }

@@ -20,6 +20,7 @@ extension DecisionStore {
                     AND (\(CountStore.state(ofAsked: "q")))::text = \(state.rawValue)
             ),
             \(ControlStore.cancelTargets(producing: nil))
+            SELECT task_id FROM gone
             """
         )
         return try await result(rows, tenant, id)

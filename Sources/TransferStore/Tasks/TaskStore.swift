@@ -109,6 +109,27 @@ extension TaskStore {
         """
     }
 
+    /// Selects the first ended tasks `(id)` of a session in one state after one of them, at most
+    /// `limit`; none if that state is nil.
+    static func selectEnded(
+        of session: SessionID,
+        in state: TransferState?,
+        after: UUID,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT x.task_id AS id
+        FROM (
+            SELECT o.task_id, o.state FROM outcome o
+            WHERE (o.session_id, o.state, o.task_id)
+                > (\(session.uuid), \(state?.rawValue)::text::task_state, \(after))
+                AND o.session_id <= \(session.uuid)
+            ORDER BY o.session_id, o.state, o.task_id LIMIT \(limit)
+        ) x
+        WHERE x.state::text = \(state?.rawValue)
+        """
+    }
+
     /// Selects the last task of `look` if it has `count` tasks, so that there may be more after it;
     /// NULL otherwise.
     static func selectEnd(ofLook count: Int) -> Query {
@@ -138,15 +159,8 @@ extension TaskStore {
             return """
                 \(nothing),
                 page AS MATERIALIZED (
-                    SELECT x.task_id
-                    FROM (
-                        SELECT o.task_id, o.state FROM outcome o
-                        WHERE (o.session_id, o.state, o.task_id)
-                            > (\(key), \(state?.rawValue ?? "")::text::task_state, \(after))
-                            AND o.session_id <= \(key)
-                        ORDER BY o.session_id, o.state, o.task_id LIMIT \(limit)
-                    ) x
-                    WHERE x.state::text = \(state?.rawValue)
+                    SELECT id AS task_id
+                    FROM (\(selectEnded(of: session, in: state, after: after, limit: limit))) t
                 )
                 """
         case .running:

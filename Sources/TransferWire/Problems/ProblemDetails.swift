@@ -95,6 +95,7 @@ extension ProblemDetails {
         case unknownKey = "unknown_key"
         /// The tenant has no logged delivery of that identifier.
         case unknownDelivery = "unknown_delivery"
+        case unknownBulkOperation = "unknown_bulk_operation"
         /// No decision has been made about that host while the tenant had tasks there.
         case unknownHost = "unknown_host"
         /// The tenant has named no certificate authorities of its own.
@@ -193,7 +194,8 @@ extension ProblemDetails {
             case .insufficientScope: 403
             case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
                 .unknownSubscription,
-                .unknownCredential, .unknownKey, .unknownDelivery, .unknownHost,
+                .unknownCredential, .unknownKey, .unknownDelivery, .unknownBulkOperation,
+                .unknownHost,
                 .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
@@ -234,6 +236,7 @@ extension ProblemDetails {
             case .unknownCredential: "There is no such credential"
             case .unknownKey: "There is no such API key"
             case .unknownDelivery: "There is no such delivery"
+            case .unknownBulkOperation: "There is no such bulk operation"
             case .unknownHost: "Nothing was decided of that host"
             case .noCertificateAuthorities: "There are no certificate authorities"
             case .methodNotAllowed: "The method is not allowed here"

@@ -42,6 +42,11 @@ package enum APIPath {
         "/v1/subscriptions/\(id)"
     }
 
+    /// Returns the path of a bulk operation.
+    package static func bulkOperation(_ id: some CustomStringConvertible) -> String {
+        "/v1/bulk-operations/\(id)"
+    }
+
     /// Returns the path of a logged delivery.
     package static func delivery(_ id: some CustomStringConvertible) -> String {
         "/v1/deliveries/\(id)"

@@ -12,6 +12,7 @@ package struct Stores: Sendable {
     package let control: ControlStore
     package let removals: RemovalStore
     package let cancellations: CancellationStore
+    package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
@@ -43,6 +44,7 @@ package struct Stores: Sendable {
         control = ControlStore(database)
         removals = RemovalStore(database)
         cancellations = CancellationStore(database)
+        bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)

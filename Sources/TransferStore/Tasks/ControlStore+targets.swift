@@ -1,0 +1,193 @@
+import Postgres
+import TransferModel
+
+/// Parts of statements that change the tasks of a CTE `target`; each offers `gone(task_id)`, those
+/// that were changed.
+///
+/// Hot rows are looked up one by one: a join would be planned by how full the queue was when its
+/// statistics were taken, and might read all of it for each page of a large session.
+extension ControlStore {
+    /// Takes the tasks of `target` out of the queue or off their workers, but not a running one
+    /// that is not `is_idempotent`.
+    static let suspendTargets: Query = """
+        \(fromDelayed),
+        \(fromReady),
+        \(fromAsked),
+        \(revokeTargets("suspended", if: "t.is_idempotent")),
+        gone AS (
+            SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
+            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
+            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
+            -- Stopped unharmed, so that the attempt does not count.
+            UNION ALL SELECT task_id, number - 1, bytes_received, 'running' FROM from_attempt
+        ),
+        held_row AS (
+            INSERT INTO held (task_id, attempt) SELECT task_id, attempt FROM gone
+        ),
+        happening AS (
+            SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
+                'task.suspended' AS kind, false AS ends,
+                t.id AS task_id, g.state AS from_state,
+                'suspended'::task_state AS task_state, g.attempt, g.bytes_received,
+                0::bigint AS bytes_sent, NULL::jsonb AS failure
+            FROM gone g JOIN target t ON t.id = g.task_id
+        ),
+        \(Fragment.recordHappenings),
+        \(Fragment.wake)
+        """
+
+    /// Moves the suspended tasks of `target` whose row `h` in `held` meets `condition` to where they
+    /// wait for their turn.
+    static func resumeTargets(if condition: Query) -> Query {
+        """
+        from_held AS (
+            DELETE FROM held h
+            WHERE h.task_id = ANY (ARRAY(SELECT t.id FROM target t)) AND (\(condition))
+            RETURNING h.task_id, h.attempt
+        ),
+        gone AS (
+            SELECT h.task_id, h.attempt, t.session_id, t.host_key, t.priority_rank,
+                t.earliest_begin_at, t.asks_to_begin,
+                CASE WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
+                    ELSE 'queued'::task_state END AS state
+            FROM from_held h JOIN target t ON t.id = h.task_id
+        ),
+        delayed_row AS (
+            INSERT INTO delayed (
+                task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
+            SELECT task_id, earliest_begin_at, attempt, host_key, session_id, priority_rank,
+                asks_to_begin
+            FROM gone WHERE state = 'scheduled'
+        ),
+        ready_row AS (
+            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+            SELECT host_key, session_id, priority_rank, task_id, attempt
+            FROM gone WHERE state = 'queued'
+        ),
+        happening AS (
+            SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                'task.resumed' AS kind, false AS ends, task_id,
+                'suspended'::task_state AS from_state, state AS task_state, attempt,
+                0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
+            FROM gone
+        ),
+        \(Fragment.recordHappenings),
+        \(Fragment.wake)
+        """
+    }
+
+    private static let fromDelayed: Query = """
+        from_delayed AS (
+            DELETE FROM delayed x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
+            RETURNING x.task_id, x.attempt, \(CountStore.state(ofDelayed: "x")) AS state
+        )
+        """
+
+    private static let fromReady: Query = """
+        from_ready AS (
+            DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
+                SELECT r.row FROM target t CROSS JOIN LATERAL (
+                    SELECT y.ctid AS row FROM ready y
+                    WHERE y.host_key = t.host_key AND y.session_id = t.session_id
+                        AND y.priority_rank = t.priority_rank AND y.task_id = t.id
+                    LIMIT 1) r))
+            RETURNING x.task_id, x.attempt
+        )
+        """
+
+    private static let fromAsked: Query = """
+        from_asked AS (
+            DELETE FROM asked x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
+            RETURNING x.task_id, x.attempt, \(CountStore.state(ofAsked: "x")) AS state
+        )
+        """
+
+    /// Takes the attempts of `target` that match `condition` from their workers, which are told to
+    /// stop; offers `from_attempt`.
+    private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
+        """
+        from_attempt AS (
+            DELETE FROM attempt x USING target t
+            WHERE x.task_id = ANY (ARRAY[t.id]) AND \(condition)
+            RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
+                x.resumed_at_offset, x.bytes_sent
+        ),
+        revocation_row AS (
+            INSERT INTO revocation (worker, fence, task_id)
+            SELECT worker, fence, task_id FROM from_attempt
+        ),
+        log_row AS (
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, bytes_received, resumed_at_offset,
+                bytes_sent)
+            SELECT task_id, fence, number, \(outcome), started_at,
+                greatest(0, bytes_received - coalesce(resumed_at_offset, 0)), resumed_at_offset,
+                bytes_sent
+            FROM from_attempt
+        )
+        """
+    }
+
+    /// Ends the tasks of `target` wherever their hot row is; the stored failure `cause` is the
+    /// reason unless their client wanted it.
+    ///
+    /// Their parts are abandoned, or kept for another task under the name `resumeData`.
+    static func cancelTargets(
+        producing resumeData: ResumeDataID?,
+        because cause: Query = "NULL"
+    ) -> Query {
+        """
+        from_held AS (
+            DELETE FROM held x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
+            RETURNING x.task_id, x.attempt
+        ),
+        \(fromDelayed),
+        \(fromReady),
+        \(fromAsked),
+        \(revokeTargets("cancelled")),
+        gone AS (
+            SELECT task_id, attempt, 0::bigint AS bytes_received, 'suspended'::task_state AS state
+            FROM from_held
+            UNION ALL SELECT task_id, attempt, 0, state FROM from_delayed
+            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
+            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
+            UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
+        ),
+        from_partial AS (
+            DELETE FROM partial x WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            RETURNING x.*
+        ),
+        resume_data_row AS (
+            INSERT INTO resume_data (
+                id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
+                bytes_total, validator)
+            SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
+                coalesce(x.source_task_id, x.task_id), x.ranges, x.boot_id, x.bytes_durable,
+                x.bytes_total, x.validator
+            FROM from_partial x JOIN target t ON t.id = x.task_id
+            WHERE \(resumeData?.uuid)::uuid IS NOT NULL
+        ),
+        abandoned_row AS (
+            INSERT INTO abandoned_part (fence, task_id, source_task_id)
+            SELECT x.part_fence, x.task_id, x.source_task_id FROM from_partial x
+            WHERE \(resumeData?.uuid)::uuid IS NULL
+        ),
+        outcome_row AS (
+            INSERT INTO outcome (
+                task_id, session_id, generation, state, attempt, bytes_received, failure)
+            SELECT t.id, t.session_id, t.generation, 'cancelled', g.attempt, g.bytes_received,
+                \(cause)::jsonb
+            FROM gone g JOIN target t ON t.id = g.task_id
+        ),
+        happening AS (
+            SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
+                'task.cancelled' AS kind, true AS ends, t.id AS task_id, g.state AS from_state,
+                'cancelled'::task_state AS task_state, g.attempt, g.bytes_received,
+                0::bigint AS bytes_sent, \(cause)::jsonb AS failure
+            FROM gone g JOIN target t ON t.id = g.task_id
+        ),
+        \(Fragment.recordHappenings),
+        \(Fragment.wake)
+        """
+    }
+}
