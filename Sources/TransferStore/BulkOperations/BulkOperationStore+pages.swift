@@ -63,6 +63,7 @@ extension BulkOperationStore {
     ///   - operation: the operation, as far as it was when it was read.
     ///   - bodies: those of ``stagedUploads(of:)`` whose bytes are still there.
     /// - Returns: whether there is another page to carry out now.
+    /// - Throws: the error of the database; then nothing was changed.
     @discardableResult
     package func advanceBulkOperation(
         _ operation: RunningBulkOperation,
