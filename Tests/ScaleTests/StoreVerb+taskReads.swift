@@ -15,7 +15,7 @@ extension StoreVerb {
             let found = try await stores.tasks.tasks(
                 tenant: world.tenant,
                 sessionIdentifier: session,
-                state: state,
+                filter: TaskFilter(states: state.map { [$0] } ?? []),
                 after: isFirst ? nil : world.large(world.tasks / 2),
                 limit: page
             )
@@ -24,7 +24,26 @@ extension StoreVerb {
     }
 
     static let taskReads: [StoreVerb] =
-        TransferState.allCases.map {
+        [
+            StoreVerb("tasks(tenant)", pages: pagesOfLook) { stores, world in
+                try await stores.tasks.tasks(
+                    tenant: world.tenant,
+                    filter: TaskFilter(states: [.failed, .queued], isNewestFirst: true),
+                    after: nil,
+                    limit: page
+                ).tasks.count
+            },
+            StoreVerb("request") { stores, world in
+                guard try await stores.tasks.request(of: world.kept(0)) != nil else {
+                    throw CancellationError()
+                }
+                return 1
+            },
+            StoreVerb("outstanding") { stores, world in
+                try await stores.sessions.outstanding(of: (0..<page).map(world.session)).count
+            },
+        ]
+        + TransferState.allCases.map {
             tasks(
                 $0,
                 of: ScaleWorld.large,

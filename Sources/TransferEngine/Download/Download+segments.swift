@@ -12,7 +12,7 @@ extension Download {
         guard let part = state.part, let identity = state.identity else { return }
         let mayDivide = mayBeDivided(head, identity.validator, state)
         guard mayDivide || part.isSegmented else { return }
-        let connectionsMax = claim.options.segmentsMax ?? EngineConfiguration.segmentsMaxDefault
+        let connectionsMax = claim.options.segmentsMax ?? TransferOptions.segmentsMaxDefault
         state.segments = Segments(
             etag: identity.validator.value,
             total: identity.total,

@@ -117,7 +117,7 @@ final class Download: CurlSink, TransferAttempt {
             State(
                 machine: ResponseStateMachine(
                     url: url,
-                    redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
+                    redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
                     expectedSize: claim.options.expectedSize,
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),

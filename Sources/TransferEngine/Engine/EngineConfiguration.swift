@@ -50,11 +50,6 @@ package struct EngineConfiguration: Sendable {
     package static let pollIntervalDefault: Duration = .seconds(1)
     /// The default size limit of a file, in bytes.
     package static let fileBytesMaxDefault: Int64 = 1 << 40
-    /// The maximum number of connections of one download, where the host's limit leaves room for
-    /// them.
-    static let segmentsMaxDefault = 8
-    /// The maximum number of redirects followed by one attempt.
-    static let redirectsMax = 10
     /// The number of deaths in a row, without progress, after which a task is given up as one that
     /// kills its workers.
     static let deathsMax = 5

@@ -92,7 +92,7 @@ final class Exchange: CurlSink, TransferAttempt {
             Confined(
                 machine: ResponseStateMachine(
                     url: url,
-                    redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
+                    redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 request: claim.request,

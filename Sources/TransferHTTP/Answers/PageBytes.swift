@@ -31,8 +31,6 @@ struct PageBytes {
     }
 
     /// Returns the page, with the members of the object `rest` after its items.
-    ///
-    /// The names are in the order of ``WireEncoder`` as long as those of `rest` sort after `items`.
     func encoded(before rest: some Encodable) throws -> [UInt8] {
         let rest = try WireEncoder.encode(rest)
         let members = rest.dropFirst()
@@ -83,17 +81,24 @@ extension Answer {
             }
             let isCut = page.count < values.count
             let place = isCut && page.count > 0 ? cursor(values[page.count - 1]) : next
-            return try page.encoded(before: NextCursor(nextCursor: place?.serialized))
+            return try page.encoded(before: PageEnd(next: place))
         }
         let isSmall = byteCount + values.count * PageBytes.itemBytes <= PageBytes.smallBytesMax
         let body = isSmall ? try make() : try await RequestResources.beside(make)
         return Answer(status: .ok, body: body)
     }
 
-    private struct NextCursor: Encodable {
+    private struct PageEnd: Encodable {
+        let hasMore: Bool
         let nextCursor: String?
 
+        init(next: Cursor?) {
+            hasMore = next != nil
+            nextCursor = next?.serialized
+        }
+
         private enum CodingKeys: String, CodingKey {
+            case hasMore = "has_more"
             case nextCursor = "next_cursor"
         }
     }

@@ -97,6 +97,7 @@ struct EventRoutes: Sendable {
         var cursor = begin
         var hasNews = false
         var found: [SessionEvent] = []
+        var isFull = false
         while true {
             try await share?.take(PageBytes.max)
             let events = try await log.page(after: cursor, limit: query.limit)
@@ -104,10 +105,11 @@ struct EventRoutes: Sendable {
             // A wake-up without an event means that no further event will come.
             if events.isEmpty, hasNews { break }
             cursor = events.last?.sequence ?? cursor
+            isFull = events.count == query.limit
             guard found.isEmpty, let deadline, deadline > .now else { break }
             share?.shrink(to: 0)
             // Stored events that the query does not ask for are skipped without waiting.
-            if events.count == query.limit { continue }
+            if isFull { continue }
             let held = try place ?? (slots.take(for: caller.tenant), keys.hold(caller))
             place = held
             hasNews = await watch.hasEvents(
@@ -122,6 +124,7 @@ struct EventRoutes: Sendable {
         var answer = try await Answer.events(
             found,
             next: EventCursor(log: log.id, sequence: cursor),
+            mayHaveMore: isFull,
             linkBase: linkBase
         )
         share?.shrink(to: answer.body.count)
@@ -153,10 +156,12 @@ struct EventRoutes: Sendable {
 }
 
 extension Answer {
-    /// Returns a page of as many of `events` as fit; `next` is its position when all of them do.
+    /// Returns a page of as many of `events` as fit; `next` is its position when all of them do, and
+    /// `mayHaveMore` whether there may then be more.
     fileprivate static func events(
         _ events: [SessionEvent],
         next: EventCursor,
+        mayHaveMore: Bool,
         linkBase: String?
     ) async throws -> Answer {
         let make: @Sendable () throws -> [UInt8] = {
@@ -167,7 +172,8 @@ extension Answer {
             let isWhole = page.count == events.count
             let last = isWhole ? next.sequence : events[page.count - 1].sequence
             let cursor = EventCursor(log: next.log, sequence: last)
-            return try page.encoded(before: Position(next: cursor.description))
+            let end = PageEnd(next: cursor.description, hasMore: mayHaveMore || !isWhole)
+            return try page.encoded(before: end)
         }
         let byteCount = events.reduce(0) {
             $0 + PageBytes.itemBytes + ($1.task?.clientString?.utf8.count ?? 0)
@@ -177,7 +183,13 @@ extension Answer {
         return Answer(status: .ok, body: body)
     }
 
-    private struct Position: Encodable {
+    private struct PageEnd: Encodable {
         let next: String
+        let hasMore: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case next
+            case hasMore = "has_more"
+        }
     }
 }

@@ -16,6 +16,8 @@ enum Cursor: Equatable, Sendable {
     case host(name: String)
     case key(id: String)
     case bulkOperation(BulkOperationID)
+    /// Behind a task of a session, or before its first one.
+    case tenantTask(SessionID, TaskID?)
 
     /// The version of the form, which changes with it: older cursors are then refused, not misread.
     private static let version: UInt8 = 1
@@ -76,6 +78,12 @@ enum Cursor: Equatable, Sendable {
         case 9:
             guard let uuid = UUID(bytes: payload) else { return nil }
             self = .bulkOperation(BulkOperationID(uuid))
+        case 10:
+            guard let session = UUID(bytes: Array(payload.prefix(16))),
+                payload.count == 16 || payload.count == 32
+            else { return nil }
+            let task = UUID(bytes: Array(payload.dropFirst(16)))
+            self = .tenantTask(SessionID(session), task.map { TaskID($0) })
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -92,6 +100,7 @@ enum Cursor: Equatable, Sendable {
         case .host: 7
         case .key: 8
         case .bulkOperation: 9
+        case .tenantTask: 10
         }
     }
 
@@ -107,6 +116,7 @@ enum Cursor: Equatable, Sendable {
         case .host(let name): Array(name.utf8)
         case .key(let id): Array(id.utf8)
         case .bulkOperation(let id): id.uuid.bytes
+        case .tenantTask(let session, let task): session.uuid.bytes + (task?.uuid.bytes ?? [])
         }
     }
 

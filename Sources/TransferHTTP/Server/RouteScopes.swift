@@ -31,6 +31,7 @@ enum RouteScopes {
         "GET /v1/sessions/{identifier}/events": .read,
         "POST /v1/sessions/{identifier}/events/ack": .webhooks,
         "GET /v1/events": .read,
+        "GET /v1/tasks": .read,
         "GET /v1/tasks/{id}": .read,
         "PATCH /v1/tasks/{id}": .control,
         "DELETE /v1/tasks/{id}": .control,

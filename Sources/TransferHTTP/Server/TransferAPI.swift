@@ -103,7 +103,13 @@ package struct TransferAPI: Sendable {
         let router = Router(context: APIContext.self)
         ClientRoutes(stores: stores, wake: wake).add(to: router)
         HostRoutes(stores: stores).add(to: router)
-        SessionRoutes(stores: stores, wake: wake).add(to: router)
+        SessionRoutes(
+            stores: stores,
+            watch: watch.sessions,
+            keys: keys,
+            slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
+            wake: wake
+        ).add(to: router)
         ReconnectRoutes(stores: stores).add(to: router)
         TaskRoutes(
             stores: stores,
@@ -113,6 +119,7 @@ package struct TransferAPI: Sendable {
             connectionsPerHost: connectionsPerHost,
             wake: wake
         ).add(to: router)
+        TaskListRoutes(stores: stores).add(to: router)
         EndedTaskRoutes(
             stores: stores,
             container: container,

@@ -7,13 +7,17 @@ import TransferWire
 /// The routes of `/v1/sessions` and `/v1/sessions/{identifier}`.
 struct SessionRoutes: Sendable {
     let stores: APIStores
+    let watch: SharedPoll<SessionID, Int64>
+    let keys: KeyWatch
+    /// The slots of requests that wait for a session.
+    let slots: ReaderSlots
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/sessions") { request, context in
             let query = try QueryParameters(
                 request,
-                allowed: [QueryParameters.client, "limit", "cursor"]
+                allowed: [QueryParameters.client, "prefix", "outstanding", "limit", "cursor"]
             )
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
@@ -34,7 +38,11 @@ struct SessionRoutes: Sendable {
             }
         }
         router.get("/v1/sessions/{identifier}") { request, context in
-            try await get(context.session(request))
+            try await get(
+                context.session(request),
+                waiting: WaitPreference(request.headers),
+                for: context.requireCaller()
+            )
         }
         router.patch("/v1/sessions/{identifier}") { request, context in
             let session = try context.session(request)
@@ -64,6 +72,8 @@ struct SessionRoutes: Sendable {
         let sessions = try await stores.sessions.sessions(
             tenant: tenant,
             client: client,
+            prefix: try query.sessionPrefix(),
+            isOutstanding: try query.boolean("outstanding"),
             after: after,
             limit: limit + 1
         )
@@ -157,7 +167,7 @@ struct SessionRoutes: Sendable {
                 continue
             }
             wake()
-            return try await get(address)
+            return try .json(SessionDocument(await self.session(address)))
         }
         throw Problem(.unavailable, "The session is being changed by too many at once.")
     }
@@ -165,8 +175,28 @@ struct SessionRoutes: Sendable {
     /// The maximum number of tries of a change that keeps conflicting with others.
     private static let triesMax = 20
 
-    func get(_ address: SessionAddress) async throws -> Answer {
-        try .json(SessionDocument(await session(address)))
+    /// Answers with a session, and waits before that until nothing of it is outstanding, as long as
+    /// the request prefers to wait.
+    func get(
+        _ address: SessionAddress,
+        waiting preference: WaitPreference?,
+        for caller: Caller
+    ) async throws -> Answer {
+        let session = try await session(address)
+        guard let preference else { return try .json(SessionDocument(session)) }
+        // A request without a slot is answered without waiting.
+        if session.progress.outstanding > 0, let slot = try? slots.take(for: caller.tenant) {
+            defer { withExtendedLifetime(slot) {} }
+            let key = keys.hold(caller)
+            let limit = key.wait(upTo: .seconds(preference.seconds))
+            _ = await watch.news(of: session.id, within: limit) { outstanding in
+                key.isOver || outstanding ?? 0 == 0
+            }
+            try key.check()
+        }
+        var answer = try Answer.json(SessionDocument(await self.session(address)))
+        answer.preferenceApplied = preference.applied
+        return answer
     }
 
     private func session(_ address: SessionAddress) async throws -> Session {
@@ -203,6 +233,17 @@ struct SessionRoutes: Sendable {
         guard isEnded else { throw try await stores.clients.noSession(at: address) }
         wake()
         return Answer(status: .noContent)
+    }
+}
+
+extension QueryParameters {
+    /// Returns the text with which the identifiers of listed sessions begin.
+    fileprivate func sessionPrefix() throws(Problem) -> String? {
+        guard let prefix = self["prefix"] else { return nil }
+        guard SessionIdentifier.isValid(prefix) else {
+            throw Self.invalid("prefix", SessionIdentifier.rule, code: .invalidIdentifier)
+        }
+        return prefix
     }
 }
 

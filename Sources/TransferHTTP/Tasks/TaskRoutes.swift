@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes of `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
+/// The submission of tasks, and the routes of `/v1/tasks/{id}` for tasks in any state.
 struct TaskRoutes: Sendable {
     let stores: APIStores
     let watch: SharedPoll<TaskID, TransferState>
@@ -32,18 +32,12 @@ struct TaskRoutes: Sendable {
             }
             return try answer.response(from: request, context: context)
         }
-        router.get("/v1/sessions/{identifier}/tasks") { request, context in
-            let query = try QueryParameters(
-                request,
-                allowed: [QueryParameters.client, "state", "limit", "cursor"]
-            )
-            let session = try context.session(query)
-            return try await RequestResources.listing { try await list(query, of: session) }
-        }
         router.get("/v1/tasks/{id}") { request, context in
-            try await get(
+            let query = try QueryParameters(request, allowed: ["until"])
+            return try await get(
                 context.taskID(),
                 waiting: WaitPreference(request.headers),
+                untilEnded: query.isUntilEnded(),
                 for: context.requireCaller()
             )
         }
@@ -98,41 +92,10 @@ struct TaskRoutes: Sendable {
         }
     }
 
-    func list(_ query: QueryParameters, of session: SessionAddress) async throws -> Answer {
-        let limit = try query.limit()
-        var state: TransferState?
-        if let text = query["state"] {
-            guard let known = TransferState(rawValue: text) else {
-                throw QueryParameters.invalid("state", "Must be a state of tasks.")
-            }
-            state = known
-        }
-        var after: TaskID?
-        if let cursor = try query.cursor() {
-            guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
-            after = id
-        }
-        let page = try await stores.tasks.tasks(
-            tenant: session.tenant,
-            client: session.client,
-            sessionIdentifier: session.identifier,
-            state: state,
-            after: after,
-            limit: limit
-        )
-        guard let page else { throw try await stores.clients.noSession(at: session) }
-        return try await .page(
-            page.tasks,
-            next: page.next.map { .task($0) },
-            byteCount: page.tasks.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) },
-            document: { TaskDocument($0) },
-            cursor: { .task($0.id) }
-        )
-    }
-
     func get(
         _ id: TaskID,
         waiting preference: WaitPreference?,
+        untilEnded: Bool,
         for caller: Caller
     ) async throws -> Answer {
         let tenant = caller.tenant
@@ -144,7 +107,9 @@ struct TaskRoutes: Sendable {
             let key = keys.hold(caller)
             let known = task.state
             let limit = key.wait(upTo: .seconds(preference.seconds))
-            _ = await watch.news(of: id, within: limit) { $0 != known || key.isOver }
+            _ = await watch.news(of: id, within: limit) { state in
+                key.isOver || (untilEnded ? state?.isTerminal ?? true : state != known)
+            }
             try key.check()
         }
         let changed = try await stores.tasks.task(tenant: tenant, id: id)
@@ -165,6 +130,7 @@ struct TaskRoutes: Sendable {
             document.reason = wait.reason(connectionsDefault: connectionsPerHost)
             document.waitsFor = wait.cause(connectionsDefault: connectionsPerHost).rawValue
         }
+        if let record = try await stores.tasks.request(of: id) { document.add(record) }
         if task.kind == .data, task.state == .completed {
             let body = try await stores.tasks.responseBody(tenant: tenant, task: task.id) ?? []
             document.response?.body = Data(body).base64EncodedString()
@@ -261,6 +227,17 @@ struct TaskRoutes: Sendable {
             )
         }
         return try .json(receipt, status: .accepted, location: receipt.location)
+    }
+}
+
+extension QueryParameters {
+    /// Returns whether the request waits for the end of its task, and not for any change.
+    fileprivate func isUntilEnded() throws(Problem) -> Bool {
+        switch self["until"] {
+        case nil: return false
+        case "ended": return true
+        default: throw Self.invalid("until", "Must be `ended`.")
+        }
     }
 }
 

@@ -229,20 +229,43 @@ extension SessionStore {
         \(CountStore.joinCountsOfSession)
         """
 
+    /// Returns the number of outstanding tasks of sessions; sessions that do not exist are left out.
+    package func outstanding(
+        of sessions: [SessionID]
+    ) async throws(StoreError) -> [SessionID: Int64] {
+        let rows = try await database.run(
+            """
+            SELECT session_id, outstanding FROM session_progress
+            WHERE session_id = ANY (\(sessions.map(\.uuid)))
+            """
+        )
+        var counts: [SessionID: Int64] = [:]
+        for row in rows { counts[try row.session("session_id")] = try row.decode("outstanding") }
+        return counts
+    }
+
     /// Returns a page of the living sessions of one of the tenant's clients, or of all, by client
     /// and identifier in byte order.
+    ///
+    /// With a `prefix`, they are those whose identifier begins with it, byte for byte; with
+    /// `isOutstanding`, those with tasks that have not ended.
     package func sessions(
         tenant: TenantID,
         client: ClientID? = nil,
+        prefix: String? = nil,
+        isOutstanding: Bool = false,
         after place: (client: ClientID, identifier: String)?,
         limit: Int
     ) async throws(StoreError) -> [Session] {
         let ofClient: Query = client.map { "s.client = \($0.name)" } ?? "true"
+        let ofPrefix: Query = prefix.map { "starts_with(s.identifier, \($0))" } ?? "true"
+        let ofWork: Query = isOutstanding ? "p.outstanding > 0" : "true"
         return try await database.fetch(
             Session.self,
             """
             \(Self.selectSession)
             WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL AND \(ofClient)
+                AND \(ofPrefix) AND \(ofWork)
                 AND (s.client, s.identifier COLLATE "C")
                     > (\(place?.client.name ?? ""), \(place?.identifier ?? ""))
             ORDER BY s.client, s.identifier COLLATE "C"

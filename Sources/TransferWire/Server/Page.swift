@@ -4,14 +4,18 @@ package struct Page<Item: Codable & Sendable>: Codable, Sendable {
     package let items: [Item]
     /// The opaque cursor of the next page; absent on the last one.
     package let nextCursor: String?
+    /// Whether there is a next page.
+    package let hasMore: Bool
 
     package init(items: [Item], nextCursor: String?) {
         self.items = items
         self.nextCursor = nextCursor
+        hasMore = nextCursor != nil
     }
 
     private enum CodingKeys: String, CodingKey {
         case items
         case nextCursor = "next_cursor"
+        case hasMore = "has_more"
     }
 }

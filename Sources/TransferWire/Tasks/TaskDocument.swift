@@ -61,6 +61,10 @@ package struct TaskDocument: Codable, Sendable {
     package var contentGoneAt: Timestamp?
     /// The data that the cancelled task left for another task to resume, given once.
     package var resumeData: String?
+    /// What the client asked for; only where a single task is read.
+    package var originalRequest: OriginalRequestDocument?
+    /// What holds for the task; only where a single task is read.
+    package var effectiveConfiguration: EffectiveConfigurationDocument?
     /// The time at which the task was created.
     package var createdAt: Timestamp
     /// The time at which the task ended.
@@ -115,6 +119,8 @@ package struct TaskDocument: Codable, Sendable {
         case earliestBeginAt = "earliest_begin_at"
         case contentGoneAt = "content_gone_at"
         case resumeData = "resume_data"
+        case originalRequest = "original_request"
+        case effectiveConfiguration = "effective_configuration"
         case countOfBytesReceived = "count_of_bytes_received"
         case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
         case countOfBytesSent = "count_of_bytes_sent"

@@ -22,7 +22,7 @@ import TransferTestSupport
             try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
-                state: state,
+                filter: TaskFilter(states: [state]),
                 after: nil,
                 limit: 1000
             )?.tasks

@@ -55,7 +55,7 @@ import TransferTestSupport
             let page = try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
-                state: nil,
+                filter: TaskFilter(),
                 after: tasks.last?.id,
                 limit: 500
             )

@@ -41,7 +41,7 @@ import TransferWire
             #expect(stream.events.map(\.type) == items.map(\.type))
             #expect(
                 page.text
-                    == #"{"items":[\#(stream.events.map(\.data).joined(separator: ","))],"next":"\#(stream.events.last?.id ?? "")"}"#
+                    == #"{"items":[\#(stream.events.map(\.data).joined(separator: ","))],"has_more":false,"next":"\#(stream.events.last?.id ?? "")"}"#
             )
             #expect(stream.head.lowercased().contains("content-type: text/event-stream"))
             #expect(stream.text.components(separatedBy: "retry: ").count == 2)

@@ -38,7 +38,22 @@ import TransferTestSupport
     private static let questions: [Question] =
         [
             Question("/v1/sessions?limit=\(limit)"),
+            Question("/v1/sessions?prefix=s9&limit=\(limit)", pages: pagesOfLook),
+            Question("/v1/sessions?outstanding=true&limit=\(limit)", pages: pagesOfLook),
             Question("/v1/sessions/large"),
+            Question("/v1/tasks?limit=\(limit)", pages: pagesOfLook),
+            Question("/v1/tasks?order=newest&limit=\(limit)", pages: pagesOfLook),
+            Question("/v1/tasks?state=failed,cancelled&limit=\(limit)", pages: pagesOfLook),
+            Question("/v1/tasks?kind=upload&limit=\(limit)", pages: 4 * pagesOfLook),
+            Question("/v1/sessions/large/tasks?order=newest&limit=\(limit)", pages: pagesOfLook),
+            Question(
+                "/v1/sessions/kept/tasks?state=completed,failed&order=newest&limit=\(limit)",
+                pages: pagesOfLook
+            ),
+            Question(
+                "/v1/sessions/large/tasks?client_persisted_string=none&limit=\(limit)",
+                pages: 4 * pagesOfLook
+            ),
             Question("/v1/sessions/s7"),
             Question("/v1/sessions/large/tasks?limit=\(limit)"),
             Question("/v1/sessions/s7/tasks?limit=\(limit)"),

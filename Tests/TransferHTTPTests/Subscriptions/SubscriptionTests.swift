@@ -151,7 +151,7 @@ import TransferWire
                 #expect(answer.faults == [fault], "\(body)")
             }
             let page = try await server.send("GET", "/v1/subscriptions")
-            #expect(page.text == #"{"items":[]}"#)
+            #expect(page.text == #"{"items":[],"has_more":false}"#)
         }
     }
 

@@ -155,7 +155,7 @@ import TransferTestSupport
                 let page = try await fixture.stores.tasks.tasks(
                     tenant: fixture.tenant,
                     sessionIdentifier: StoreFixture.identifier,
-                    state: .suspended,
+                    filter: TaskFilter(states: [.suspended]),
                     after: nil,
                     limit: 10
                 )

@@ -259,7 +259,7 @@ import TransferTestSupport
             try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
-                state: state,
+                filter: TaskFilter(states: [state]),
                 after: nil,
                 limit: 10
             )?.tasks.map(\.id)

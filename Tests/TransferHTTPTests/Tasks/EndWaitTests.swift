@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// Requests that wait for the end of a task, or of all that is outstanding in a session.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EndWaitTests {
+    private static let prefer = [("Prefer", "wait=60")]
+
+    @Test func aTaskIsWaitedForToItsEnd() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let path = "/v1/tasks/\(id)"
+            async let waiting = server.send("GET", "\(path)?until=ended", fields: Self.prefer)
+            // A request for any change, which waits no shorter, is answered by a suspension.
+            let counter = WakeCounter()
+            async let changed: Void = {
+                _ = try await server.send("GET", path, fields: Self.prefer)
+                counter.count()
+            }()
+            try await eventually("others are answered") {
+                for change in ["suspend", "resume"] {
+                    try await server.send("POST", "\(path)/\(change)")
+                }
+                return counter.value > 0
+            }
+            try await changed
+            try await server.send("POST", "\(path)/cancel")
+            let found = try await waiting
+            #expect(try found.json(TaskDocument.self).state == "cancelled")
+            #expect(found.fields["preference-applied"] == "wait=60")
+            // One that has ended is not waited for.
+            let ended = try await server.send("GET", "\(path)?until=ended", fields: Self.prefer)
+            #expect(try ended.json(TaskDocument.self).state == "cancelled")
+            #expect(try await server.send("GET", "\(path)?until=begun").status == 422)
+        }
+    }
+
+    @Test func aSessionIsWaitedForUntilNothingIsOutstanding() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let ids = [try await server.submit(session), try await server.submit(session)]
+            async let waiting = server.send("GET", session, fields: Self.prefer)
+            for id in ids { try await server.send("POST", "/v1/tasks/\(id)/cancel") }
+            let found = try await waiting
+            let document = try found.json(SessionDocument.self)
+            #expect(document.outstanding == 0)
+            #expect(document.cancelled == 2)
+            #expect(found.fields["preference-applied"] == "wait=60")
+            // Nothing is outstanding now.
+            let idle = try await server.send("GET", session, fields: Self.prefer)
+            #expect(idle.status == 200)
+            #expect(idle.fields["preference-applied"] == "wait=60")
+        }
+    }
+
+    @Test func aSessionWithWorkIsAnsweredWhenTheTimeIsOver() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            let started = ContinuousClock.now
+            let answer = try await server.send("GET", session, fields: [("Prefer", "wait=1")])
+            #expect(ContinuousClock.now - started >= .seconds(1))
+            #expect(try answer.json(SessionDocument.self).outstanding == 1)
+        }
+    }
+}
