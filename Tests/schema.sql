@@ -576,8 +576,7 @@ CREATE TABLE task (
     CONSTRAINT task_upload_check CHECK ((((((upload_path IS NOT NULL))::integer + (upload_is_staged)::integer) + ((upload_data IS NOT NULL))::integer) =
 CASE kind
     WHEN 'upload'::text THEN 1
-    WHEN 'data'::text THEN ((upload_data IS NOT NULL))::integer
-    ELSE 0
+    ELSE ((upload_data IS NOT NULL))::integer
 END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);

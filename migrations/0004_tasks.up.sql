@@ -49,13 +49,12 @@ CREATE TABLE task (
     upload_is_staged boolean NOT NULL DEFAULT false,
     upload_data bytea CHECK (octet_length(upload_data) <= 65536),
     CONSTRAINT task_check CHECK ((destination_path IS NULL) = (destination_overwrite IS NULL)),
-    -- An upload has one source. A data task sends what the row itself holds, or nothing.
+    -- An upload has one source. Another task sends what the row itself holds, or nothing.
     CONSTRAINT task_upload_check CHECK (
         (upload_path IS NOT NULL)::int + upload_is_staged::int + (upload_data IS NOT NULL)::int
             = CASE kind
                 WHEN 'upload' THEN 1
-                WHEN 'data' THEN (upload_data IS NOT NULL)::int
-                ELSE 0
+                ELSE (upload_data IS NOT NULL)::int
             END)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 

@@ -59,5 +59,5 @@ struct ChaosTask: Hashable, Sendable {
     /// The constant bytes of an upload, which the origin compares.
     static let uploaded = "Zm9ydHktdHdv"
 
-    private var upload: String { #""upload":{"data":"\#(Self.uploaded)"}"# }
+    private var upload: String { #""upload":{"body":{"base64":"\#(Self.uploaded)"}}"# }
 }

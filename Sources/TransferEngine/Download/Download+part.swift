@@ -112,7 +112,7 @@ extension Download {
         _ state: State
     ) -> (validator: EntityValidator, total: Int64)? {
         // A range of a coded body cannot be decoded by itself.
-        guard state.method == "GET", !(claim.options.decompresses ?? false),
+        guard state.isPlainGET, !(claim.options.decompresses ?? false),
             let total = head.contentLength, total > 0,
             let validator = EntityValidator(
                 etag: head["ETag"],

@@ -30,7 +30,7 @@ extension Download {
         _ validator: EntityValidator,
         _ state: State
     ) -> Bool {
-        guard state.method == "GET", validator.isEntityTag,
+        guard state.isPlainGET, validator.isEntityTag,
             // A client's conditional request must not be asked in another form.
             !claim.headers.contains(where: { $0.name.lowercased().hasPrefix("if-") })
         else { return false }

@@ -60,7 +60,7 @@ final class Download: CurlSink, TransferAttempt {
         /// Whether no redirect has led to another origin; once one has, secrets are withheld
         /// permanently.
         var isAtOrigin = true
-        var method: String
+        var request: TransferRequest
         var part: PartFile?
         /// The version of the file that the part holds, and its size; nil when it cannot be
         /// resumed.
@@ -86,6 +86,10 @@ final class Download: CurlSink, TransferAttempt {
         var bytesReceived: Int64 = 0
         var bytesExpected: Int64?
         let startedAt = ContinuousClock.now
+
+        /// Whether the request asks for a file and for nothing else, so that parts of the same file
+        /// can be asked for.
+        var isPlainGET: Bool { request.method == "GET" && request.upload == nil }
     }
 
     init(
@@ -122,7 +126,7 @@ final class Download: CurlSink, TransferAttempt {
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 headers: claim.headers,
-                method: claim.request.method,
+                request: claim.request,
                 // The stored values, until the file has been examined.
                 bytesReceived: claim.partial?.bytesDurable ?? 0,
                 bytesExpected: claim.partial?.bytesTotal
@@ -171,7 +175,8 @@ final class Download: CurlSink, TransferAttempt {
             headers: state.headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )
-        request.method = state.method
+        request.method = state.request.method
+        if case .data(let bytes) = state.request.upload { request.body = bytes }
         request.httpVersion = .choice(for: .file(size: claim.options.expectedSize))
         request.apply(
             claim,
@@ -321,9 +326,7 @@ final class Download: CurlSink, TransferAttempt {
             case .follow(_, let dropsSecrets):
                 state.isDiscarding = false
                 if let status = state.metrics.httpStatus {
-                    state.method =
-                        TransferRequest(method: state.method)
-                        .redirected(status: status).method
+                    state.request.follow(redirect: status, &state.headers)
                 }
                 state.errorBody = []
                 if dropsSecrets {

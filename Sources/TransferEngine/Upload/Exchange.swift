@@ -248,7 +248,7 @@ final class Exchange: CurlSink, TransferAttempt {
                     state.headers.removeAll { !$0.isHarmless }
                     state.isAtOrigin = false
                 }
-                state.request = state.request.redirected(status: state.metrics.httpStatus ?? 0)
+                state.request.follow(redirect: state.metrics.httpStatus ?? 0, &state.headers)
                 return (true, Ending?.none)
             case .restart:
                 return (true, nil)

@@ -13,11 +13,16 @@ extension TaskRequest {
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
         let target = target.address(at: pointer, into: &errors)
-        let headers = HeaderRules.validate(
+        var headers = HeaderRules.validate(
             headers ?? [:],
             at: "\(pointer)/headers",
             into: &errors
         )
+        if let type = (body ?? upload?.body)?.contentType,
+            !headers.contains(where: { $0.name.lowercased() == "content-type" })
+        {
+            headers.append(HTTPHeader(name: "Content-Type", value: type))
+        }
         let clientString = FieldRules.clientString(
             clientPersistedString,
             at: pointer,

@@ -24,22 +24,22 @@ extension TaskRequest {
         }
         var source: TransferRequest.UploadSource?
         switch kind {
-        case .download: break
         case .upload:
             if let upload {
                 source = upload.source { refuse("upload\($0)", $1) }
             } else {
                 refuse("upload", "Says where the bytes come from.", .required)
             }
-        case .data:
-            source = body.flatMap(TransferRequest.UploadSource.init(base64:))
-            if body != nil, source == nil {
-                refuse("body", TransferRequest.UploadSource.base64Rule)
-            } else if source != nil, method == "HEAD" {
-                refuse("body", "Must not go with HEAD.")
+        case .download, .data:
+            source = body?.bytes { refuse("body\($0)", $1) }.map { .data($0) }
+            if source != nil, method == "HEAD" { refuse("body", "Must not go with HEAD.") }
+            if source != nil, resumeData != nil {
+                refuse("resume_data", "Must not go with a body; its response is not resumed.")
             }
         }
-        return TransferRequest(kind: kind, method: method, upload: source)
+        // As of a form in a browser.
+        let methodDefault = kind != .upload && source != nil ? "POST" : nil
+        return TransferRequest(kind: kind, method: method ?? methodDefault, upload: source)
     }
 
     /// Returns the fields that are for tasks of another kind.
@@ -53,9 +53,9 @@ extension TaskRequest {
             ("checksums", .download, options.checksums != nil),
             ("resume_data", .download, resumeData != nil),
             ("upload", .upload, upload != nil),
-            ("body", .data, body != nil),
         ]
-        return owned.filter { $0.isThere && $0.1 != kind }.map { ($0.0, $0.1) }
+        let strays = owned.filter { $0.isThere && $0.1 != kind }.map { ($0.0, $0.1) }
+        return kind == .upload && body != nil ? strays + [("body", .data)] : strays
     }
 
     /// Whether a client may use `method` (RFC 9110 §9.1); CONNECT and TRACE are not for resources.
@@ -71,36 +71,19 @@ extension UploadRequest {
     fileprivate func source(
         _ refuse: (_ place: String, _ detail: String) -> Void
     ) -> TransferRequest.UploadSource? {
-        switch (path, data, staged ?? false) {
+        switch (path, body, staged ?? false) {
         case (let path?, nil, false):
             guard Destination(path: path, overwrite: false) != nil else {
                 refuse("/path", "Must be a relative path beneath the container, of plain names.")
                 return nil
             }
             return .file(path: path)
-        case (nil, let data?, false):
-            guard let source = TransferRequest.UploadSource(base64: data) else {
-                refuse("/data", TransferRequest.UploadSource.base64Rule)
-                return nil
-            }
-            return source
+        case (nil, let body?, false):
+            return body.bytes { refuse("/body\($0)", $1) }.map { .data($0) }
         case (nil, nil, true): return .staged
         default:
-            refuse("", "Must have exactly one of `path`, `data` and `staged`.")
+            refuse("", "Must have exactly one of `path`, `body` and `staged`.")
             return nil
         }
-    }
-}
-
-extension TransferRequest.UploadSource {
-    fileprivate static let base64Rule = "Must be base64 of at most \(dataBytesMax) bytes."
-
-    /// Decodes the bytes that are stored with the task, or returns nil when they are invalid or too
-    /// many.
-    fileprivate init?(base64: String) {
-        guard let bytes = Data(base64Encoded: base64), bytes.count <= Self.dataBytesMax else {
-            return nil
-        }
-        self = .data(Array(bytes))
     }
 }

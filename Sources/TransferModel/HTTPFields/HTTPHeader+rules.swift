@@ -36,6 +36,15 @@ extension HTTPHeader {
     ]
     private static let forbiddenPrefix = "proxy-"
 
+    /// Whether the field describes the body of a request, and is not sent without one (RFC 9110
+    /// §15.4).
+    package var describesContent: Bool {
+        [
+            "content-type", "content-encoding", "content-language", "content-location", "digest",
+            "content-digest", "repr-digest",
+        ].contains(name.lowercased())
+    }
+
     /// Whether a value has no control characters but the tab, and no space at either end (RFC 9110
     /// §5.5).
     private static func isFieldValue(_ value: String) -> Bool {

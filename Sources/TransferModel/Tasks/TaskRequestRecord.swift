@@ -4,7 +4,7 @@ package struct TaskRequestRecord: Sendable {
     package let method: String?
     /// The source of the bytes that are sent; nil when nothing is.
     package let upload: Upload?
-    /// The names of the task's own headers. Their values may be secrets.
+    /// The names of the task's own headers, without their values, which may be secrets.
     package let headerNames: [String]
     /// The options that the task sets.
     package let options: TransferOptions

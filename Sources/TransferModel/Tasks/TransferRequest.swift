@@ -74,4 +74,11 @@ package struct TransferRequest: Equatable, Sendable {
             }
         return isElsewhere ? TransferRequest(kind: kind, method: "GET") : self
     }
+
+    /// Follows a redirect with this status; fields that describe a body go with it.
+    package mutating func follow(redirect status: Int, _ headers: inout [HTTPHeader]) {
+        let hadBody = upload != nil
+        self = redirected(status: status)
+        if hadBody, upload == nil { headers.removeAll(where: \.describesContent) }
+    }
 }

@@ -24,8 +24,8 @@ package struct TaskRequest: Decodable, Sendable {
     package let method: String?
     /// The source of the bytes of an upload.
     package let upload: UploadRequest?
-    /// The body in base64.
-    package let body: String?
+    /// The bytes that a download or a data task sends.
+    package let body: BodyRequest?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -49,7 +49,7 @@ package struct TaskRequest: Decodable, Sendable {
         kind = try container.decodeIfPresent(String.self, forKey: .kind)
         method = try container.decodeIfPresent(String.self, forKey: .method)
         upload = try container.decodeIfPresent(UploadRequest.self, forKey: .upload)
-        body = try container.decodeIfPresent(String.self, forKey: .body)
+        body = try container.decodeIfPresent(BodyRequest.self, forKey: .body)
     }
 
     /// An address in one of two forms.

@@ -2,19 +2,19 @@
 package struct UploadRequest: Decodable, Sendable {
     /// The relative path of a file in the tenant's container.
     package let path: String?
-    /// The bytes in base64.
-    package let data: String?
+    /// The bytes themselves.
+    package let body: BodyRequest?
     /// Whether the client sends the bytes with `PUT …/body`.
     package let staged: Bool?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
         path = try container.decodeIfPresent(String.self, forKey: .path)
-        data = try container.decodeIfPresent(String.self, forKey: .data)
+        body = try container.decodeIfPresent(BodyRequest.self, forKey: .body)
         staged = try container.decodeIfPresent(Bool.self, forKey: .staged)
     }
 
     private enum CodingKeys: CodingKey {
-        case path, data, staged
+        case path, body, staged
     }
 }

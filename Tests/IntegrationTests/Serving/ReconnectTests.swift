@@ -21,16 +21,19 @@ import TransferWire
             ),
             ("download held", #", "autostart": false"#),
             ("upload of a file", #", "kind": "upload", "upload": {"path": "there"}"#),
-            ("upload of bytes", #", "kind": "upload", "upload": {"data": "AAAA"}"#),
+            ("upload of bytes", #", "kind": "upload", "upload": {"body": {"base64": "AAAA"}}"#),
             ("upload to be brought", #", "kind": "upload", "upload": {"staged": true}"#),
-            ("upload with POST", #", "kind": "upload", "method": "POST", "upload": {"data": ""}"#),
+            (
+                "upload with POST",
+                #", "kind": "upload", "method": "POST", "upload": {"body": {"base64": ""}}"#
+            ),
         ].map { name, fields in
             (name, #"{"url": "\#(url)", "client_persisted_string": "\#(name)"\#(fields)}"#)
         }
     }
 
     private static let data = [
-        ("data", ""), ("data with a body", #", "method": "POST", "body": "AAAA""#),
+        ("data", ""), ("data with a body", #", "method": "POST", "body": {"base64": "AAAA"}"#),
     ]
 
     @Test func everyKindComesBackAfterAKill() async throws {

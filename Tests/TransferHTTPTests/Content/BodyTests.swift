@@ -327,7 +327,7 @@ import TransferWire
         try await Self.run(
             #"""
             {"kind": "upload", "method": "POST", "idempotent": true, "url": "http://o.example/",
-             "upload": {"data": "AAEC"}}
+             "upload": {"body": {"base64": "AAEC"}}}
             """#
         ) { server, path, id in
             let claim = try await server.claim()
@@ -366,10 +366,16 @@ import TransferWire
         (#""kind": "upload""#, "/upload required"),
         (#""upload": {"staged": true}"#, "/upload invalid_value"),
         (#""kind": "upload", "upload": {}"#, "/upload invalid_value"),
-        (#""kind": "upload", "upload": {"staged": true, "data": ""}"#, "/upload invalid_value"),
+        (
+            #""kind": "upload", "upload": {"staged": true, "body": {"base64": ""}}"#,
+            "/upload invalid_value"
+        ),
         (#""kind": "upload", "upload": {"path": "../x"}"#, "/upload/path invalid_value"),
         (#""kind": "upload", "upload": {"path": ".transferd/x"}"#, "/upload/path invalid_value"),
-        (#""kind": "upload", "upload": {"data": "*"}"#, "/upload/data invalid_value"),
+        (
+            #""kind": "upload", "upload": {"body": {"base64": "*"}}"#,
+            "/upload/body/base64 invalid_value"
+        ),
         (#""kind": "upload", "upload": {"file": "x"}"#, "/upload/file unknown_field"),
         (#""method": "CONNECT""#, "/method invalid_value"),
         (#""method": "GE T""#, "/method invalid_value"),

@@ -45,7 +45,7 @@ import TransferWire
             path: "/v1/sessions/bounds/tasks",
             base: url.setting("/autostart", to: .bool(false)),
             interwoven: [
-                "/url", "/kind", "/body", "/upload/path", "/upload/data", "/upload/staged",
+                "/url", "/kind", "/body", "/upload/path", "/upload/body", "/upload/staged",
                 "/destination/path", "/resume_data", "/tls/certificate_authorities",
                 "/checksums/crc32c", "/checksums/md5", "/checksums/sha-256",
                 "/checksums/sha-512",

@@ -26,7 +26,7 @@ import TransferWire
         try await Self.run { server, session in
             let id = try await server.submit(
                 session,
-                #"{"kind": "data", "method": "POST", "body": "AAE=", "url": "http://o.example/"}"#
+                #"{"kind": "data", "method": "POST", "body": {"base64": "AAE="}, "url": "http://o.example/"}"#
             )
             let claim = try await server.claim()
             #expect(
@@ -110,9 +110,22 @@ import TransferWire
     }
 
     @Test(arguments: [
-        (#""kind": "data", "body": "*""#, "/body invalid_value"),
-        (#""kind": "data", "body": "AA==", "method": "HEAD""#, "/body invalid_value"),
-        (#""body": "AA==""#, "/body invalid_value"),
+        (#""kind": "data", "body": {"base64": "*"}"#, "/body/base64 invalid_value"),
+        (#""kind": "data", "body": {"base64": "AA=="}, "method": "HEAD""#, "/body invalid_value"),
+        (
+            #""kind": "upload", "upload": {"staged": true}, "body": {"base64": "AA=="}"#,
+            "/body invalid_value"
+        ),
+        (#""body": {}"#, "/body invalid_value"),
+        (#""body": {"text": "a", "json": 1}"#, "/body invalid_value"),
+        (#""body": {"json": [1, 123456789012345678901]}"#, "/body/json invalid_value"),
+        (#""body": {"json": 1e999}"#, "/body/json invalid_value"),
+        (#""body": {"form": [{"name": "a"}]}"#, "/body/form/0/value required"),
+        (#""body": {"data": "AA=="}"#, "/body/data unknown_field"),
+        (
+            #""body": {"text": ""}, "resume_data": "8a1c5c3e-0000-4000-8000-000000000000""#,
+            "/resume_data invalid_value"
+        ),
         (#""kind": "data", "upload": {"staged": true}"#, "/upload invalid_value"),
         (#""kind": "data", "destination": {"path": "x"}"#, "/destination invalid_value"),
         (#""kind": "data", "expected_size": 1"#, "/expected_size invalid_value"),

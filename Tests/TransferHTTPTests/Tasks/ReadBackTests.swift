@@ -72,7 +72,7 @@ import TransferWire
             let session = try await server.session()
             let sources: [(String, OriginalRequestDocument.Upload)] = [
                 (#"{"staged": true}"#, .init(staged: true)),
-                (#"{"data": "AAECAw=="}"#, .init(size: 4)),
+                (#"{"body": {"base64": "AAECAw=="}}"#, .init(size: 4)),
             ]
             for (source, expected) in sources {
                 let id = try await server.submit(

@@ -50,7 +50,7 @@ import TransferWire
                 session,
                 "d",
                 server,
-                #","kind":"upload","upload":{"data":"YQ=="},"autostart":false"#
+                #","kind":"upload","upload":{"body":{"text":"a"}},"autostart":false"#
             )
             let cancelled = try await submit(session, "e", server)
             try await server.send("POST", "/v1/tasks/\(cancelled)/cancel")

@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// The forms in which clients give the bytes that a task sends.
+@Suite(.postgresSchema) struct BodyFormTests {
+    @Test(
+        arguments: [
+            (#"{"base64": "AAE="}"#, [0, 1], nil),
+            (#"{"base64": ""}"#, [], nil),
+            (#"{"text": "gr\u00fcn"}"#, Array("gr\u{FC}n".utf8), "text/plain; charset=utf-8"),
+            (
+                #"{"json": {"b": [1, 2.5, true, null, "x"], "a": 9007199254740993}}"#,
+                Array(#"{"a":9007199254740993,"b":[1,2.5,true,null,"x"]}"#.utf8), "application/json"
+            ),
+            (#"{"json": "text"}"#, Array(#""text""#.utf8), "application/json"),
+            (
+                #"{"form": [{"name": "q", "value": "a b&c=d"}, {"name": "*~", "value": "\u00fc"}]}"#,
+                Array("q=a+b%26c%3Dd&*%7E=%C3%BC".utf8), "application/x-www-form-urlencoded"
+            ),
+        ] as [(String, [UInt8], String?)]
+    )
+    func aBodyIsSentAsItsForm(body: String, bytes: [UInt8], type: String?) async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let members: [(String, String)] = [
+                (#""body": \#(body)"#, "POST"),
+                (#""kind": "upload", "upload": {"body": \#(body)}"#, "PUT"),
+            ]
+            for (members, method) in members {
+                let id = try await server.submit(
+                    session,
+                    #"{"url": "http://o.example/", \#(members)}"#
+                )
+                let claim = try await server.claim()
+                #expect(claim.task == id)
+                #expect(claim.request.method == method)
+                #expect(claim.request.upload == .data(bytes))
+                let types = claim.headers.filter { $0.name.lowercased() == "content-type" }
+                #expect(types.map(\.value) == (type.map { [$0] } ?? []))
+            }
+        }
+    }
+
+    @Test func theTasksOwnTypeAndMethodWin() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(
+                session,
+                """
+                {"url": "http://o.example/", "method": "QUERY", "body": {"text": "a"},
+                 "headers": {"content-type": "application/sql"}}
+                """
+            )
+            let claim = try await server.claim()
+            #expect(claim.request.method == "QUERY")
+            #expect(claim.headers.map(\.value) == ["application/sql"])
+        }
+    }
+
+    @Test func aBodyOfMoreThanSixtyFourKiBIsRefused() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for (length, status) in [(65_536, 202), (65_537, 422)] {
+                let text = String(repeating: "a", count: length)
+                let answer = try await server.send(
+                    "POST",
+                    "\(session)/tasks",
+                    #"{"url": "http://o.example/", "body": {"text": "\#(text)"}}"#
+                )
+                #expect(answer.status == status)
+                if status == 422 { #expect(answer.faults == ["/body invalid_value"]) }
+            }
+        }
+    }
+}
