@@ -116,12 +116,14 @@ let package = Package(
             dependencies: ["TransferModel", crypto],
             swiftSettings: swiftSettings
         ),
+        // Counters and histograms, the list of all metrics, and Prometheus' text form.
+        .target(name: "TransferMetrics", swiftSettings: swiftSettings),
         // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
         .target(
             name: "TransferEngine",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets", "Curl",
-                "CLinux", "PollLoop", logging, lifecycle,
+                "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets",
+                "TransferMetrics", "Curl", "CLinux", "PollLoop", logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -131,8 +133,8 @@ let package = Package(
         .target(
             name: "TransferWebhooks",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "Curl", crypto, logging,
-                lifecycle,
+                "TransferModel", "TransferStore", "TransferWire", "TransferMetrics", "Curl", crypto,
+                logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -141,7 +143,7 @@ let package = Package(
             name: "TransferHTTP",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
-                "TransferContainer", "TransferSecrets", "CLinux",
+                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux",
                 crypto, hummingbird, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
@@ -151,8 +153,7 @@ let package = Package(
             name: "transferd",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
-                "TransferSecrets", "TransferEngine",
-                "TransferWebhooks",
+                "TransferSecrets", "TransferMetrics", "TransferEngine", "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
@@ -206,6 +207,7 @@ let package = Package(
         testTarget("ChildProcess"),
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
+        testTarget("TransferMetrics"),
         testTarget("TransferStore", "TransferModel", "Postgres", logging),
         testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
@@ -237,6 +239,7 @@ let package = Package(
         testTarget("TransferWire"),
         testTarget(
             "TransferHTTP",
+            "TransferMetrics",
             "TransferSecrets",
             "TransferModel",
             "TransferStore",
@@ -254,7 +257,7 @@ let package = Package(
             dependencies: [
                 "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
                 "ChildProcess", "Curl", "FaultProxy", "Postgres", "TransferStore", "TransferModel",
-                crypto, logging,
+                "TransferMetrics", crypto, logging,
             ],
             swiftSettings: swiftSettings
         ),

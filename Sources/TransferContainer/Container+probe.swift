@@ -27,6 +27,11 @@ extension Container {
     // By faccessat(2): whether rights and mount allow writing to the directory of all tenants.
     private var isWritable: Bool { faccessat(root, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
+    /// Returns the space of the file system with the directories of all tenants.
+    package func space() throws(StorageError) -> FileSystemSpace {
+        try FileSystemSpace(of: root)
+    }
+
     /// Returns whether a shortage is over.
     package func isOver(_ shortage: Shortage) -> Bool {
         switch shortage {

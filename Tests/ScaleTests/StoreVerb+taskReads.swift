@@ -33,6 +33,9 @@ extension StoreVerb {
                     limit: page
                 ).tasks.count
             },
+            StoreVerb("figures") { stores, _ in
+                try await FleetStore(stores.database).figures().tasks.count
+            },
             StoreVerb("request") { stores, world in
                 guard try await stores.tasks.request(of: world.kept(0)) != nil else {
                     throw CancellationError()

@@ -100,6 +100,14 @@ package final class ConnectionPool: Sendable {
         )
     }
 
+    /// The connections that are open, those of them in use, and the callers that wait for one.
+    package var usage: (open: Int, used: Int, waiters: Int) {
+        state.withLock { state in
+            let (open, used) = state.machine.usage
+            return (open, used, state.waiters.count)
+        }
+    }
+
     /// Executes one statement, in a transaction of its own.
     package func execute(_ query: Query) async throws(PostgresError) -> Rows {
         let results = try await execute([query])

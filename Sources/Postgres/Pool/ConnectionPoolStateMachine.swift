@@ -81,6 +81,15 @@ struct ConnectionPoolStateMachine: ~Copyable {
         mutating get { oldestWaiter.flatMap { waiters[$0] } }
     }
 
+    /// The number of open connections, and of those in use.
+    var usage: (open: Int, used: Int) {
+        connections.values.reduce(into: (open: 0, used: 0)) { usage, connection in
+            guard case .open(let userCount, _) = connection else { return }
+            usage.open += 1
+            if userCount > 0 { usage.used += 1 }
+        }
+    }
+
     /// Opens the first connection before anybody asks for it.
     mutating func start() -> [Action] {
         switch phase {

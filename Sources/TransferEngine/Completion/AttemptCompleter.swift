@@ -34,6 +34,8 @@ final class AttemptCompleter: Sendable {
     /// The files that become results.
     let resultFiles: ResultFiles
     let writer: EndWriter
+    /// The ends that were stored, for those who watch the instance.
+    let counters = AttemptCounters()
     let logger: Logger
     private let onEnded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
     /// The entries that wait for the file system.
@@ -200,6 +202,7 @@ final class AttemptCompleter: Sendable {
                 }
             case .end(let attemptEnd, let part):
                 attemptEnds.append(attemptEnd)
+                if isChanged { counters.count(attemptEnd) }
                 guard let part else { continue }
                 if !isChanged {
                     stale.append((step.task, part))
@@ -210,6 +213,7 @@ final class AttemptCompleter: Sendable {
                 attemptEnds.append(attemptEnd)
                 // Whoever has taken the pending rename over needs the part.
                 guard isChanged else { continue }
+                counters.count(attemptEnd)
                 unwanted.append((pendingRename.partFence, Container.Place(partOf: pendingRename)))
             }
         }

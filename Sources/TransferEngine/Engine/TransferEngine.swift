@@ -99,6 +99,12 @@ package struct TransferEngine: Service {
         )
     }
 
+    /// What has become of this instance's attempts.
+    package var attempts: AttemptCounters { completer.counters }
+
+    /// The number of attempts that have a slot of this instance.
+    package var runningCount: Int { active.count }
+
     /// The number of seconds by which the database's clock was set ahead, as long as it is not
     /// followed.
     package var databaseClockAhead: Double? { promoter.clock.clock.withLock(\.ahead) }

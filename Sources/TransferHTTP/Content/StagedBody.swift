@@ -74,17 +74,9 @@ final class StagedBody: @unchecked Sendable {
         guard failure == 0 else { throw StorageError(operation: "pwrite", errno: failure) }
     }
 
-    /// Returns the space on the disk that holds the bytes; what is reserved for root is not free.
-    func space() throws(StorageError) -> StagedBytes.Space {
-        var status = statvfs()
-        guard fstatvfs(descriptor, &status) == 0 else {
-            throw StorageError(operation: "fstatvfs", errno: errno)
-        }
-        func bytes(_ blocks: UInt) -> Int64 {
-            let (bytes, isOver) = blocks.multipliedReportingOverflow(by: status.f_frsize)
-            return isOver ? .max : Int64(clamping: bytes)
-        }
-        return StagedBytes.Space(free: bytes(status.f_bavail), total: bytes(status.f_blocks))
+    /// Returns the space on the disk that holds the bytes.
+    func space() throws(StorageError) -> FileSystemSpace {
+        try FileSystemSpace(of: descriptor)
     }
 
     /// Discards the stored bytes.

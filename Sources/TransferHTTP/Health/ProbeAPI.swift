@@ -9,6 +9,7 @@ package struct ProbeAPI: Sendable {
     private let logger: Logger
     private let handover: APIHandover?
     private let connections: ConnectionRegistry
+    private let counters: RequestCounters
 
     /// Creates the routes.
     ///
@@ -16,16 +17,19 @@ package struct ProbeAPI: Sendable {
     ///   - health: what the routes answer.
     ///   - handover: leads to the API once it has started; nil for an instance without it.
     ///   - connections: those of the server, which the API is given too.
+    ///   - counters: count the requests; the API is given them too.
     ///   - logger: gets a line for each request.
     package init(
         health: HealthSource,
         handover: APIHandover? = nil,
         connections: ConnectionRegistry = ConnectionRegistry(),
+        counters: RequestCounters = RequestCounters(),
         logger: Logger
     ) {
         self.health = health
         self.handover = handover
         self.connections = connections
+        self.counters = counters
         self.logger = logger
     }
 
@@ -49,6 +53,7 @@ package struct ProbeAPI: Sendable {
             authenticator: nil,
             resources: SharedResources(bodyBytesMax: 0),
             connections: connections,
+            counters: counters,
             logger: logger,
             handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)

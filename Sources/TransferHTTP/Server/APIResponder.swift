@@ -22,6 +22,7 @@ package struct APIResponder: HTTPResponder {
     let authenticator: Authenticator?
     let resources: SharedResources
     let connections: ConnectionRegistry
+    let counters: RequestCounters
     let logger: Logger
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
@@ -46,13 +47,21 @@ package struct APIResponder: HTTPResponder {
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID
         Self.addSecurityHeaders(to: &response)
+        let duration = ContinuousClock.now - start
+        counters.count(
+            method: request.method.rawValue,
+            route: context.endpointPath,
+            status: Int(response.status.code),
+            after: duration,
+            waits: request.headers[.prefer] != nil
+        )
         logger.log(
             level: response.status.kind == .serverError ? .error : .debug,
             "request",
             metadata: [
                 "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
                 "route": "\(context.endpointPath ?? "-")", "status": "\(response.status.code)",
-                "duration_ms": "\((ContinuousClock.now - start) / .milliseconds(1))",
+                "duration_ms": "\(duration / .milliseconds(1))",
             ]
         )
         return response

@@ -44,7 +44,7 @@ package final class ConnectionRegistry: Sendable {
     package init(bounds: ConnectionBounds = ConnectionBounds()) { self.bounds = bounds }
 
     /// The number of connections, including those of the reserve.
-    var count: Int { state.withLock { $0.entries.count } }
+    package var count: Int { state.withLock { $0.entries.count } }
 
     /// Admits a connection that was accepted.
     ///

@@ -32,6 +32,7 @@ package struct TransferAPI: Sendable {
     private let keys: KeyWatch
     private let readers: EventReaderBounds
     let connections: ConnectionRegistry
+    private let counters: RequestCounters
     private let wake: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
@@ -53,6 +54,7 @@ package struct TransferAPI: Sendable {
     ///   - watch: where requests wait; a caller that changes something in this instance signals it.
     ///   - readers: how many may wait for events, and how streams behave.
     ///   - connections: those of the server that answers, with their bounds.
+    ///   - counters: count the requests.
     ///   - wake: called after the commit of a change that may give a worker something to do.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
@@ -70,6 +72,7 @@ package struct TransferAPI: Sendable {
         watch: LongPollHub,
         readers: EventReaderBounds = EventReaderBounds(),
         connections: ConnectionRegistry = ConnectionRegistry(),
+        counters: RequestCounters = RequestCounters(),
         wake: @escaping @Sendable () -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
@@ -92,6 +95,7 @@ package struct TransferAPI: Sendable {
         keys = KeyWatch(logger: logger) { try await stores.keys.goodAPIKeys(among: $0) }
         self.readers = readers
         self.connections = connections
+        self.counters = counters
         self.wake = wake
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
@@ -173,6 +177,7 @@ package struct TransferAPI: Sendable {
             authenticator: authenticator,
             resources: SharedResources(bodyBytesMax: bodyBytesMax),
             connections: connections,
+            counters: counters,
             logger: logger
         )
     }

@@ -8,19 +8,6 @@ import TransferModel
 /// No tenant can have as much before the disk is three quarters full; only then are a tenant's
 /// bytes counted. Every call blocks on the disk.
 final class StagedBytes: Sendable {
-    /// The free and total space of a disk.
-    struct Space: Equatable {
-        let free: Int64
-        let total: Int64
-
-        /// Returns whether `more` may be added to the bytes `own` of a tenant; nil counts all bytes
-        /// as its own.
-        func mayTake(_ more: Int64, own: Int64? = nil) -> Bool {
-            let left = free - more
-            return left >= 0 && ((own ?? (total - free)) + more) / 3 <= left
-        }
-    }
-
     private struct Count {
         var bytes: Int64
         let until: ContinuousClock.Instant
@@ -70,5 +57,14 @@ final class StagedBytes: Sendable {
             )
         }
         return bytes
+    }
+}
+
+extension FileSystemSpace {
+    /// Returns whether `more` may be added to the bytes `own` of a tenant; nil counts all bytes as
+    /// its own.
+    func mayTake(_ more: Int64, own: Int64? = nil) -> Bool {
+        let left = free - more
+        return left >= 0 && ((own ?? (total - free)) + more) / 3 <= left
     }
 }

@@ -1,13 +1,15 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import TransferMetrics
 import TransferModel
 import TransferWire
 
-/// The routes of `/livez`, `/readyz`, `/health` and `/openapi.yaml`, for machines that have no key.
+/// The routes of `/livez`, `/readyz`, `/health`, `/metrics` and `/openapi.yaml`, for machines that
+/// have no key.
 struct OperationRoutes: Sendable {
     /// The paths that are answered without a key; every other path needs one.
-    static let paths: Set<String> = ["/livez", "/readyz", "/health", "/openapi.yaml"]
+    static let paths: Set<String> = ["/livez", "/readyz", "/health", "/metrics", "/openapi.yaml"]
 
     /// The paths that are also answered when there are too many connections.
     static let probes: Set<String> = ["/livez", "/readyz", "/health"]
@@ -20,11 +22,18 @@ struct OperationRoutes: Sendable {
         router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
         router.get("/readyz") { _, _ in try await readiness() }
         router.get("/health") { _, _ in try await report() }
+        router.get("/metrics") { _, _ in
+            guard let samples = await health.metrics() else { throw Problem(.unknownRoute) }
+            return Self.answer(
+                ByteBuffer(string: MetricsText.text(samples)),
+                type: MetricsText.mediaType
+            )
+        }
         // All answers share one buffer.
         let document = openAPIDocument.map { ByteBuffer(bytes: $0) }
         router.get("/openapi.yaml") { _, _ in
             guard let document else { throw Problem.withoutAPI }
-            return Self.answer(document)
+            return Self.answer(document, type: "application/yaml")
         }
     }
 
@@ -65,10 +74,10 @@ struct OperationRoutes: Sendable {
         return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
     }
 
-    private static func answer(_ document: ByteBuffer) -> Response {
+    private static func answer(_ document: ByteBuffer, type: String) -> Response {
         Response(
             status: .ok,
-            headers: [.contentType: "application/yaml"],
+            headers: [.contentType: type],
             body: ResponseBody(byteBuffer: document)
         )
     }

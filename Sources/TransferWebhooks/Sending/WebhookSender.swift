@@ -10,6 +10,8 @@ package struct WebhookSender: Sendable {
     let bounds: DeliveryBounds
     /// Returns the time of day, for timestamps and for dates in answers.
     let now: @Sendable () -> Date
+    /// What has become of its messages.
+    package let counters = DeliveryCounters()
 
     /// - Parameters:
     ///   - curl: a loop that is used for subscribers only.
@@ -67,12 +69,14 @@ package struct WebhookSender: Sendable {
         } catch {
             outcome = DeliveryOutcome(error)
         }
-        return SentMessage(
+        let sent = SentMessage(
             at: time,
             duration: .now - start,
             outcome: outcome,
             answer: answer
         )
+        counters.count(sent)
+        return sent
     }
 
     private func request(

@@ -55,13 +55,19 @@ struct Serve: AsyncParsableCommand {
         }
         let monitor = HealthMonitor()
         let signals = InstanceSignals()
-        let health = HealthSource(configuration, monitor, signals)
         let handover = configuration.roles.contains(.api) ? APIHandover() : nil
         let connections = ConnectionRegistry(bounds: configuration.server.bounds)
+        let metrics = MetricsCollector(
+            monitor: monitor,
+            connections: connections,
+            logger: logger
+        )
+        let health = HealthSource(configuration, monitor, signals, metrics)
         let probes = ProbeAPI(
             health: health,
             handover: handover,
             connections: connections,
+            counters: metrics.requests,
             logger: logger
         )
         let host = configuration.server.host
@@ -83,6 +89,7 @@ struct Serve: AsyncParsableCommand {
             signals: signals,
             health: health,
             connections: connections,
+            metrics: metrics,
             logger: logger,
             onEnd: { event.yield(.ended($0)) }
         )
@@ -178,10 +185,12 @@ extension HealthSource {
     fileprivate init(
         _ configuration: ServerConfiguration,
         _ monitor: HealthMonitor,
-        _ signals: InstanceSignals
+        _ signals: InstanceSignals,
+        _ metrics: MetricsCollector
     ) {
         let roles = configuration.roles
         let listens = configuration.signals.mode == .on
+        let offersMetrics = configuration.server.metrics == .on
         self.init(
             readiness: { monitor.readiness },
             report: {
@@ -191,7 +200,8 @@ extension HealthSource {
                     roles: roles,
                     signals: !listens ? .off : signals.isHeard ? .heard : .away
                 )
-            }
+            },
+            metrics: { offersMetrics ? metrics.samples() : nil }
         )
     }
 }

@@ -60,6 +60,11 @@ final class HealthMonitor: Sendable {
         }
     }
 
+    /// Whether the database answers, and then the number of workers.
+    var database: (isUp: Bool, workers: Int?) {
+        state.withLock { ($0.isDatabaseUp, $0.isDatabaseUp ? $0.workers : nil) }
+    }
+
     /// Records that all parts run.
     func started() {
         state.withLock { state in

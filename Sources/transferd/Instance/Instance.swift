@@ -19,6 +19,8 @@ struct Instance: Sendable {
     let sender: WebhookSender
     /// The engine that runs tasks; nil on an instance that runs none.
     let engine: TransferEngine?
+    /// What has become of the webhooks of this instance; nil on one that delivers none.
+    let deliveries: DeliveryCounters?
 
     /// Assembles the parts, and registers the instance if it is to hold tasks or deliveries.
     ///
@@ -41,7 +43,7 @@ struct Instance: Sendable {
         sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
         let roles = configuration.roles
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
-            (services, leaseKeeper, engine) = ([], nil, nil)
+            (services, leaseKeeper, engine, deliveries) = ([], nil, nil, nil)
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
@@ -50,19 +52,19 @@ struct Instance: Sendable {
             try await WorkerStore(lifeline).register(settings, lock, roles)
         }
         var parts: [any Service] = []
-        if roles.contains(.webhooks) {
-            parts.append(
-                DispatchService(
-                    configuration,
-                    stores: WebhookStores(database),
-                    worker: identity,
-                    curl: subscribers,
-                    egress: egress,
-                    signals: signals,
-                    logger: logger
-                )
-            )
-        }
+        let dispatch =
+            roles.contains(.webhooks)
+            ? DispatchService(
+                configuration,
+                stores: WebhookStores(database),
+                worker: identity,
+                curl: subscribers,
+                egress: egress,
+                signals: signals,
+                logger: logger
+            ) : nil
+        if let dispatch { parts.append(dispatch) }
+        deliveries = dispatch?.counters
         var runner: TransferEngine?
         if roles.contains(.worker), let container, let pruner {
             let worker = try TransferEngine(
@@ -100,6 +102,8 @@ struct Instance: Sendable {
 private struct DispatchService: Service {
     private let dispatcher: WebhookDispatcher
     private let signals: InstanceSignals
+
+    var counters: DeliveryCounters { dispatcher.sender.counters }
 
     init(
         _ configuration: ServerConfiguration,

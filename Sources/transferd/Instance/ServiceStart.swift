@@ -34,6 +34,7 @@ final class ServiceStart: Sendable {
     private let signals: InstanceSignals
     private let health: HealthSource
     private let connections: ConnectionRegistry
+    private let metrics: MetricsCollector
     private let patience: StartPatience
     private let logger: Logger
     private let onEnd: @Sendable ((any Error)?) -> Void
@@ -45,6 +46,7 @@ final class ServiceStart: Sendable {
         signals: InstanceSignals,
         health: HealthSource,
         connections: ConnectionRegistry,
+        metrics: MetricsCollector,
         logger: Logger,
         onEnd: @escaping @Sendable ((any Error)?) -> Void
     ) {
@@ -53,6 +55,7 @@ final class ServiceStart: Sendable {
         self.signals = signals
         self.health = health
         self.connections = connections
+        self.metrics = metrics
         self.logger = logger
         self.onEnd = onEnd
         patience = StartPatience(monitor: monitor, logger: logger)
@@ -101,6 +104,15 @@ final class ServiceStart: Sendable {
             logger: logger
         )
         if let engine = instance.engine { monitor.tell(of: engine) }
+        metrics.tell(
+            of: MetricsCollector.Parts(
+                fleet: FleetStore(database),
+                pool: pool,
+                container: container,
+                engine: instance.engine,
+                deliveries: instance.deliveries
+            )
+        )
         var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(counts: CountStore(database), logger: logger))
@@ -156,6 +168,7 @@ final class ServiceStart: Sendable {
             health: health,
             watch: watch,
             connections: connections,
+            counters: metrics.requests,
             wake: { [signals] in signals.tell(Set(Signal.allCases)) },
             sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(

@@ -10,6 +10,8 @@ struct ServerSettings: Sendable {
     /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
     let bounds: ConnectionBounds
+    /// Whether `/metrics` is there.
+    let metrics: MetricsMode
 
     init(_ options: ServiceOptions, _ reader: inout SettingsReader) {
         host = reader.text(options.host, "TRANSFERD_HOST") ?? Self.hostDefault
@@ -32,6 +34,7 @@ struct ServerSettings: Sendable {
             in: 1...ConnectionBounds.maxRange.upperBound,
             default: ConnectionBounds(max: connectionsMax).perAddressMax
         )
+        metrics = reader.word(options.metrics, "TRANSFERD_METRICS", default: .on)
         bounds = ConnectionBounds(max: connectionsMax, perAddressMax: perAddressMax)
     }
 }

@@ -51,6 +51,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            on, or off to answer /metrics with 404; on. It needs no key and names no tenant, \
+            session or host. [TRANSFERD_METRICS]
+            """
+    )
+    var metrics: String?
+
+    @Option(
+        help: """
             Connections of clients at once, 64 to 65,536; 4,096. Those that are idle longest are \
             closed for new ones. [TRANSFERD_CONNECTIONS_MAX]
             """

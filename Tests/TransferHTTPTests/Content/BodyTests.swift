@@ -137,7 +137,7 @@ import TransferWire
     }
 
     @Test func aTenantHasThreeTimesWhatIsFree() {
-        let space = StagedBytes.Space(free: 100, total: 1000)
+        let space = FileSystemSpace(free: 100, total: 1000)
         #expect(space.mayTake(0, own: 300))
         #expect(!space.mayTake(0, own: 303))
         #expect(space.mayTake(25, own: 200))
@@ -145,7 +145,7 @@ import TransferWire
         #expect(!space.mayTake(101, own: 0))
         // All the used space may be its own.
         #expect(!space.mayTake(0))
-        #expect(StagedBytes.Space(free: 300, total: 1000).mayTake(10))
+        #expect(FileSystemSpace(free: 300, total: 1000).mayTake(10))
     }
 
     /// When several clients bring the same bytes at once, one of them does it; nobody touches the

@@ -5,6 +5,7 @@ import NIOCore
 import Postgres
 import Testing
 import TransferContainer
+import TransferMetrics
 import TransferModel
 import TransferSecrets
 import TransferStore
@@ -352,7 +353,8 @@ extension HealthSource {
                     workers: isDatabaseUp ? 1 : nil,
                     uptime: .seconds(3)
                 )
-            }
+            },
+            metrics: { [MetricSample(.uptime, 3)] }
         )
     }
 }
