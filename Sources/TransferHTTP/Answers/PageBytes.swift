@@ -1,4 +1,5 @@
 import HTTPTypes
+import TransferModel
 import TransferWire
 
 /// A page in JSON that ends when it is full, by its bytes or by its items.
@@ -67,10 +68,13 @@ extension Answer {
     }
 
     /// Returns a page of `values`, followed by the page at `next`; it ends earlier when it is full.
+    ///
+    /// `unreadable` names tasks of the page that cannot be shown.
     static func page<Value: Sendable>(
         _ values: [Value],
         next: Cursor?,
         byteCount: Int,
+        unreadable: [TaskID] = [],
         document: @escaping @Sendable (Value) -> some Encodable & Sendable,
         cursor: @escaping @Sendable (Value) -> Cursor
     ) async throws -> Answer {
@@ -81,7 +85,7 @@ extension Answer {
             }
             let isCut = page.count < values.count
             let place = isCut && page.count > 0 ? cursor(values[page.count - 1]) : next
-            return try page.encoded(before: PageEnd(next: place))
+            return try page.encoded(before: PageEnd(next: place, unreadable: unreadable))
         }
         let isSmall = byteCount + values.count * PageBytes.itemBytes <= PageBytes.smallBytesMax
         let body = isSmall ? try make() : try await RequestResources.beside(make)
@@ -91,15 +95,18 @@ extension Answer {
     private struct PageEnd: Encodable {
         let hasMore: Bool
         let nextCursor: String?
+        let unreadableTasks: [String]?
 
-        init(next: Cursor?) {
+        init(next: Cursor?, unreadable: [TaskID]) {
             hasMore = next != nil
             nextCursor = next?.serialized
+            unreadableTasks = unreadable.isEmpty ? nil : unreadable.map(\.description)
         }
 
         private enum CodingKeys: String, CodingKey {
             case hasMore = "has_more"
             case nextCursor = "next_cursor"
+            case unreadableTasks = "unreadable_tasks"
         }
     }
 }

@@ -45,6 +45,7 @@ struct TaskListRoutes: Sendable {
         guard let page else { throw try await stores.clients.noSession(at: session) }
         return try await answer(
             page.tasks,
+            page.unreadable,
             next: page.next.map { .task($0) },
             cursor: { .task($0.id) }
         )
@@ -68,6 +69,7 @@ struct TaskListRoutes: Sendable {
         )
         return try await answer(
             page.tasks,
+            page.unreadable,
             next: page.next.map { .tenantTask($0.session, $0.task) },
             cursor: { .tenantTask($0.session, $0.id) }
         )
@@ -75,6 +77,7 @@ struct TaskListRoutes: Sendable {
 
     private func answer(
         _ tasks: [TransferTask],
+        _ unreadable: [TaskID],
         next: Cursor?,
         cursor: @escaping @Sendable (TransferTask) -> Cursor
     ) async throws -> Answer {
@@ -82,6 +85,7 @@ struct TaskListRoutes: Sendable {
             tasks,
             next: next,
             byteCount: tasks.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) },
+            unreadable: unreadable,
             document: { TaskDocument($0) },
             cursor: cursor
         )

@@ -6,6 +6,8 @@ package import TransferModel
 package struct TaskPage: Sendable {
     /// The tasks in order of submission.
     package let tasks: [TransferTask]
+    /// The tasks of the page that this release cannot read, as one that a later release has stored.
+    package let unreadable: [TaskID]
     /// The task after which there may be more; nil when there are no more.
     package let next: TaskID?
 
@@ -16,13 +18,21 @@ package struct TaskPage: Sendable {
         keptFor retention: Duration
     ) throws(StoreError) {
         var tasks: [TransferTask] = []
+        var unreadable: [TaskID] = []
+        var last: TaskID?
         for row in rows.prefix(limit) {
-            guard try row.decodeIfPresent("id", as: UUID.self) != nil else { break }
-            tasks.append(try TransferTask(row, keptFor: retention))
+            guard let id = try row.decodeIfPresent("id", as: UUID.self) else { break }
+            last = TaskID(id)
+            do throws(StoreError) {
+                tasks.append(try TransferTask(row, keptFor: retention))
+            } catch {
+                unreadable.append(TaskID(id))
+            }
         }
         let end = try rows.first?.decodeIfPresent("looked_through", as: UUID.self)
         self.tasks = tasks
+        self.unreadable = unreadable
         let isFull = PageSize.isFull(tasks)
-        next = rows.count > limit || isFull ? tasks.last?.id : end.map { TaskID($0) }
+        next = rows.count > limit || isFull ? last : end.map { TaskID($0) }
     }
 }

@@ -22,24 +22,27 @@ extension TaskStore {
     ) async throws(StoreError) -> TenantTaskPage {
         let sessions = try await sessions(of: tenant, filter, from: place?.session)
         var tasks: [TransferTask] = []
+        var unreadable: [TaskID] = []
+        func page(_ next: TenantTaskPage.Place?) -> TenantTaskPage {
+            TenantTaskPage(tasks: tasks, unreadable: unreadable, next: next)
+        }
         for session in sessions.prefix(Self.sessionsPerPageMax) {
-            guard tasks.count < limit, !PageSize.isFull(tasks) else {
-                return TenantTaskPage(tasks: tasks, next: .init(session: session, task: nil))
+            let room = limit - tasks.count - unreadable.count
+            guard room > 0, !PageSize.isFull(tasks) else {
+                return page(.init(session: session, task: nil))
             }
-            let page = try await self.tasks(
+            let own = try await self.tasks(
                 of: session,
                 filter: filter,
                 after: session == place?.session ? place?.task : nil,
-                limit: limit - tasks.count
+                limit: room
             )
-            tasks += page.tasks
-            if let next = page.next {
-                return TenantTaskPage(tasks: tasks, next: .init(session: session, task: next))
-            }
+            tasks += own.tasks
+            unreadable += own.unreadable
+            if let next = own.next { return page(.init(session: session, task: next)) }
         }
-        return TenantTaskPage(
-            tasks: tasks,
-            next: sessions.dropFirst(Self.sessionsPerPageMax).first.map {
+        return page(
+            sessions.dropFirst(Self.sessionsPerPageMax).first.map {
                 .init(session: $0, task: nil)
             }
         )

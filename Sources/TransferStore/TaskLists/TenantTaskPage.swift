@@ -14,6 +14,8 @@ package struct TenantTaskPage: Sendable {
     }
 
     package let tasks: [TransferTask]
+    /// The tasks of the page that this release cannot read.
+    package let unreadable: [TaskID]
     /// The place at which there may be more; nil when there are no more.
     package let next: Place?
 }

@@ -6,10 +6,13 @@ package struct Page<Item: Codable & Sendable>: Codable, Sendable {
     package let nextCursor: String?
     /// Whether there is a next page.
     package let hasMore: Bool
+    /// The tasks of the page that the service cannot read; absent if there are none.
+    package let unreadableTasks: [String]?
 
-    package init(items: [Item], nextCursor: String?) {
+    package init(items: [Item], nextCursor: String?, unreadableTasks: [String]? = nil) {
         self.items = items
         self.nextCursor = nextCursor
+        self.unreadableTasks = unreadableTasks
         hasMore = nextCursor != nil
     }
 
@@ -17,5 +20,6 @@ package struct Page<Item: Codable & Sendable>: Codable, Sendable {
         case items
         case nextCursor = "next_cursor"
         case hasMore = "has_more"
+        case unreadableTasks = "unreadable_tasks"
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -173,6 +174,28 @@ import TransferWire
             #expect(page.hasMore)
             let cursor = try #require(page.nextCursor)
             #expect(try await names("prefix=photos&limit=2&cursor=\(cursor)") == ["photos/3"])
+        }
+    }
+
+    @Test func aTaskThatCannotBeReadSpoilsNoPage() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            var ids: [TaskID] = []
+            for string in ["a", "b", "c"] { ids.append(try await submit(session, string, server)) }
+            try await server.send("POST", "/v1/tasks/\(ids[1])/cancel")
+            // As a later release would write it.
+            _ = try await TestDatabase.current.connection().execute(
+                """
+                UPDATE outcome SET failure = '{"code": "of_the_future", "message": "?"}'
+                """
+            )
+            for path in ["\(session)/tasks", "/v1/tasks"] {
+                let page = try await server.send("GET", path).json(Page<TaskDocument>.self)
+                #expect(page.items.map(\.id) == [ids[0], ids[2]].map(\.description))
+                #expect(page.unreadableTasks == [ids[1].description])
+                // A page that has nothing else is followed by the others.
+                #expect(try await strings("\(path)?limit=1", server) == ["a", "c"])
+            }
         }
     }
 
