@@ -1,3 +1,4 @@
+import Foundation
 import TransferWire
 
 extension URLComponentsRequest {
@@ -7,8 +8,8 @@ extension URLComponentsRequest {
     /// host that would need escapes is refused. It differs from Foundation in two places:
     /// - `+` in a query item becomes `%2B`. Foundation leaves it, and most servers then read a
     ///   space (the form encoding of the WHATWG URL Standard §5.1), so it would not arrive.
-    /// - A host is ASCII: other names must be given as Punycode, because `url` accepts nothing else
-    ///   either.
+    /// - A host that is not ASCII becomes Punycode (UTS #46), or is refused where Foundation would
+    ///   escape it: names have no escapes.
     ///
     /// - Parameters:
     ///   - pointer: where in the body the parts are.
@@ -31,12 +32,13 @@ extension URLComponentsRequest {
         if let first = path.utf8.first, first != UInt8(ascii: "/") {
             refuse("/path", "Must be empty or begin with a slash.")
         }
+        let host = Self.ascii(host)
         let hostText = Self.isBareAddress(host) ? "[\(host)]" : host
         // Parsed on its own: a host that would absorb or add a part of the URL is not valid.
         if WebURL("http://\(hostText)/").map({ "[\($0.host)]" == hostText || $0.host == hostText })
             != true
         {
-            refuse("/host", "Must be a name in ASCII or an IP address, without a port.")
+            refuse("/host", "Must be a name or an IP address, without a port.")
         }
         guard errors.count == errorsBefore else { return nil }
         let portText = port.map { ":\($0)" } ?? ""
@@ -47,6 +49,14 @@ extension URLComponentsRequest {
             return nil
         }
         return (text, url)
+    }
+
+    /// Returns the host as it is looked up; a text that is no name stays, and is refused as such.
+    private static func ascii(_ host: String) -> String {
+        guard !host.utf8.allSatisfy({ $0 < 0x80 }) else { return host }
+        var components = URLComponents()
+        components.host = host
+        return components.encodedHost ?? host
     }
 
     /// Whether the text is an IPv6 address without brackets, which has at least two colons; a

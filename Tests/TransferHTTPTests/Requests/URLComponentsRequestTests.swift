@@ -57,6 +57,11 @@ import TransferWire
         (#"{"scheme": "http", "host": "::1", "path": "/"}"#, "http://[::1]/"),
         (#"{"scheme": "http", "host": "[2001:db8::1]", "port": 1}"#, "http://[2001:db8::1]:1"),
         (#"{"scheme": "http", "host": "1.2.3.4", "path": "/"}"#, "http://1.2.3.4/"),
+        (#"{"scheme": "http", "host": "B\u00fccher.example"}"#, "http://xn--bcher-kva.example"),
+        (#"{"scheme": "http", "host": "xn--bcher-kva.example"}"#, "http://xn--bcher-kva.example"),
+        (#"{"scheme": "http", "host": "\u4f8b\u3048.jp", "port": 1}"#, "http://xn--r8jz45g.jp:1"),
+        // What is an address is one, and is checked as such.
+        (#"{"scheme": "http", "host": "\uff11\uff12\uff17.0.0.1"}"#, "http://127.0.0.1"),
         (
             #"{"scheme": "http", "host": "h", "path": "/a b/é?#%41"}"#,
             "http://h/a%20b/%C3%A9%3F%23%2541"
@@ -107,7 +112,10 @@ import TransferWire
     @Test(arguments: [
         "", "h:80", "a:80", "1.2.3.4:80", "h/", "h?a", "h#a", "u@h", "u:p@h", "h\\\\@x", "h h",
         "h%2fx", "[::1", "::1]",
-        "[::1]:80", "[h]", "é.example", "h\\r\\nX: y", "h\\u0000", "fe80::1%25eth0", "[]",
+        "[::1]:80", "[h]", "h\\r\\nX: y", "h\\u0000", "fe80::1%25eth0", "[]",
+        // Characters that become more than a name: a slash, a number sign, an at sign.
+        "é/x", "é@h", "é:80", "é%2fx", "é h", "a\\u200db", "a\\uff0fb", "a\\u2100b", "a\\uff03b",
+        "a\\uff20b",
     ])
     func aHostThatIsMoreThanAHostIsRefused(host: String) throws {
         let components = #"{"scheme": "http", "host": "\#(host)", "path": "/"}"#
