@@ -194,7 +194,13 @@ struct SessionRoutes: Sendable {
             }
             try key.check()
         }
-        var answer = try Answer.json(SessionDocument(await self.session(address)))
+        // The end of its work may have been its own end.
+        let changed = try await stores.sessions.sessionOrEnded(
+            tenant: address.tenant,
+            client: address.client,
+            identifier: address.identifier
+        )
+        var answer = try Answer.json(SessionDocument(changed ?? session))
         answer.preferenceApplied = preference.applied
         return answer
     }

@@ -57,6 +57,26 @@ import TransferWire
         }
     }
 
+    @Test func aSessionThatEndsWithItsWorkIsToldOnceMore() async throws {
+        try await APIServer.run { server in
+            var number = 0
+            // A request that comes after the end finds no session.
+            try await eventually("a request that waits is answered with the session") {
+                number += 1
+                let session = try await server.session("s\(number)")
+                let id = try await server.submit(session)
+                #expect(try await server.send("POST", "\(session)/finish").status == 202)
+                async let waiting = server.send("GET", session, fields: Self.prefer)
+                _ = try await server.send("GET", session)
+                try await server.send("POST", "/v1/tasks/\(id)/cancel")
+                let found = try await waiting
+                guard found.status == 200 else { return false }
+                #expect(try found.json(SessionDocument.self).outstanding == 0)
+                return true
+            }
+        }
+    }
+
     @Test func aSessionWithWorkIsAnsweredWhenTheTimeIsOver() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
