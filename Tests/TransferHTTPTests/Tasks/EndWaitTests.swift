@@ -10,28 +10,40 @@ import TransferWire
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EndWaitTests {
     private static let prefer = [("Prefer", "wait=60")]
 
+    /// Suspends and resumes a task until a request that waits for any change is answered.
+    private static func change(_ path: String, _ server: APIServer) async throws {
+        let counter = WakeCounter()
+        async let changed: Void = {
+            _ = try await server.send("GET", path, fields: prefer)
+            counter.count()
+        }()
+        try await eventually("a request is answered") {
+            for change in ["suspend", "resume"] {
+                try await server.send("POST", "\(path)/\(change)")
+            }
+            return counter.value > 0
+        }
+        try await changed
+    }
+
     @Test func aTaskIsWaitedForToItsEnd() async throws {
         try await APIServer.run { server in
             let id = try await server.submit(server.session())
             let path = "/v1/tasks/\(id)"
-            async let waiting = server.send("GET", "\(path)?until=ended", fields: Self.prefer)
-            // A request for any change, which waits no shorter, is answered by a suspension.
-            let counter = WakeCounter()
-            async let changed: Void = {
-                _ = try await server.send("GET", path, fields: Self.prefer)
-                counter.count()
-            }()
-            try await eventually("others are answered") {
-                for change in ["suspend", "resume"] {
-                    try await server.send("POST", "\(path)/\(change)")
+            try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await server.send("GET", "\(path)?until=ended", fields: Self.prefer)
+                    }
                 }
-                return counter.value > 0
+                // Requests for any change, which came later, are answered by a suspension.
+                for _ in 0..<3 { try await Self.change(path, server) }
+                try await server.send("POST", "\(path)/cancel")
+                for try await found in group {
+                    #expect(try found.json(TaskDocument.self).state == "cancelled")
+                    #expect(found.fields["preference-applied"] == "wait=60")
+                }
             }
-            try await changed
-            try await server.send("POST", "\(path)/cancel")
-            let found = try await waiting
-            #expect(try found.json(TaskDocument.self).state == "cancelled")
-            #expect(found.fields["preference-applied"] == "wait=60")
             // One that has ended is not waited for.
             let ended = try await server.send("GET", "\(path)?until=ended", fields: Self.prefer)
             #expect(try ended.json(TaskDocument.self).state == "cancelled")
