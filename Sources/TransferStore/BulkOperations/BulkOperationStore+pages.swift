@@ -24,16 +24,19 @@ extension BulkOperationStore {
         let isRefused: Bool
     }
 
-    /// Returns operations that have not ended, in order of their identifiers.
+    /// Returns operations that have not ended, each the first of its session, in order of their
+    /// identifiers.
     package func runningBulkOperations(
         after position: BulkOperationID?
     ) async throws(StoreError) -> [RunningBulkOperation] {
         try await database.fetch(
             RunningBulkOperation.self,
             """
-            SELECT id, tenant_id, session_id, verb, states, looked_through FROM bulk_operation
-            WHERE finished_at IS NULL AND id > \(position?.uuid ?? UUID.zero)
-            ORDER BY id LIMIT \(Self.runningMax)
+            SELECT o.id, o.tenant_id, o.session_id, o.verb, o.states, o.looked_through
+            FROM bulk_operation o
+            WHERE o.finished_at IS NULL AND o.id > \(position?.uuid ?? UUID.zero)
+                AND \(Self.isFirst)
+            ORDER BY o.id LIMIT \(Self.runningMax)
             """
         )
     }
@@ -62,7 +65,8 @@ extension BulkOperationStore {
     /// - Parameters:
     ///   - operation: the operation, as far as it was when it was read.
     ///   - bodies: those of ``stagedUploads(of:)`` whose bytes are still there.
-    /// - Returns: whether there is another page to carry out now.
+    /// - Returns: whether a page was carried out, so that there may be another one, of this
+    ///   operation or of the next one of its session.
     /// - Throws: the error of the database; then nothing was changed.
     @discardableResult
     package func advanceBulkOperation(
@@ -78,8 +82,8 @@ extension BulkOperationStore {
                 // What still moves now has been changed by others twenty times.
                 isLastTry: tries == Self.triesMax
             )
-            guard let step, step.state == .running else { return false }
-            if step.position != operation.position { return true }
+            guard let step else { return false }
+            if step.state != .running || step.position != operation.position { return true }
             if step.isRefused {
                 if limit == 1 { return false }
                 limit = max(1, limit / Self.shrinkage)
@@ -112,6 +116,13 @@ extension BulkOperationStore {
         )
     }
 
+    /// Whether no earlier operation of the session of `o` still runs.
+    private static let isFirst: Query = """
+        NOT EXISTS (
+            SELECT 1 FROM bulk_operation e
+            WHERE e.session_id = o.session_id AND e.id < o.id AND e.finished_at IS NULL)
+        """
+
     /// Offers `op(id, created_at, reason)`, with the reason why it can no longer be carried out.
     private static func lock(_ operation: RunningBulkOperation) -> Query {
         """
@@ -126,10 +137,7 @@ extension BulkOperationStore {
             FROM bulk_operation o
             LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[o.session_id])
             WHERE o.id = \(operation.id.uuid) AND o.looked_through = \(operation.position)
-                AND o.finished_at IS NULL
-                AND NOT EXISTS (
-                    SELECT 1 FROM bulk_operation e
-                    WHERE e.session_id = o.session_id AND e.id < o.id AND e.finished_at IS NULL)
+                AND o.finished_at IS NULL AND \(isFirst)
             FOR NO KEY UPDATE OF o SKIP LOCKED
         )
         """
