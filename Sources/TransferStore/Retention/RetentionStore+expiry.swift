@@ -191,9 +191,11 @@ extension RetentionStore {
             ),
             forgotten AS (
                 DELETE FROM retried_failure WHERE ctid = ANY (ARRAY(
-                    SELECT y.ctid FROM retried_failure y LEFT JOIN oldest d ON true
+                    SELECT y.ctid FROM retried_failure y
+                    -- One range of its key, or all that is still reported would be read.
                     WHERE y.session_id = (SELECT o.session_id FROM owner o)
-                        AND (d.generation IS NULL OR y.generation < d.generation)
+                        AND y.generation < coalesce(
+                            (SELECT d.generation FROM oldest d), \(Int64.max))
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING task_id
             ),
