@@ -39,6 +39,30 @@ CREATE TABLE asked (
     CONSTRAINT asked_question_check CHECK ((question = ANY (ARRAY['begin'::text, 'authentication'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE assertion (
+    id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    name text NOT NULL,
+    began_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    is_expiring boolean NOT NULL DEFAULT false,
+    ended_at timestamp with time zone,
+    is_leaked boolean NOT NULL DEFAULT false,
+    CONSTRAINT assertion_check CHECK (((NOT is_leaked) OR (ended_at IS NOT NULL))),
+    CONSTRAINT assertion_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
+    CONSTRAINT assertion_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 255))),
+    CONSTRAINT assertion_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE assertion_leak (
+    client_id uuid NOT NULL,
+    name text NOT NULL,
+    count bigint NOT NULL,
+    leaked_at timestamp with time zone NOT NULL,
+    CONSTRAINT assertion_leak_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
+    CONSTRAINT assertion_leak_count_check CHECK ((count > 0)),
+    CONSTRAINT assertion_leak_pkey PRIMARY KEY (client_id, name)
+);
+
 CREATE TABLE attempt (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
@@ -95,6 +119,83 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE background_task_handler (
+    client_id uuid NOT NULL,
+    identifier text NOT NULL,
+    kind text NOT NULL,
+    has_expiration_handler boolean NOT NULL,
+    registered_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT background_task_handler_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
+    CONSTRAINT background_task_handler_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 128))),
+    CONSTRAINT background_task_handler_kind_check CHECK ((kind = ANY (ARRAY['app_refresh'::text, 'processing'::text, 'continued_processing'::text]))),
+    CONSTRAINT background_task_handler_pkey PRIMARY KEY (client_id, identifier)
+);
+
+CREATE TABLE background_task_request (
+    id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    identifier text NOT NULL,
+    kind text NOT NULL,
+    submitted_at timestamp with time zone NOT NULL,
+    earliest_begin_at timestamp with time zone,
+    requires_network boolean NOT NULL,
+    requires_power boolean NOT NULL,
+    min_interval_ms bigint,
+    recurrence jsonb,
+    cancels_transfers boolean NOT NULL,
+    completes_with_transfers boolean NOT NULL,
+    title text,
+    subtitle text,
+    occurrence_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
+    launches integer NOT NULL DEFAULT 0,
+    refusals integer NOT NULL DEFAULT 0,
+    waits_for text NOT NULL,
+    waits_since timestamp with time zone NOT NULL,
+    CONSTRAINT background_task_request_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
+    CONSTRAINT background_task_request_client_id_identifier_key UNIQUE (client_id, identifier),
+    CONSTRAINT background_task_request_min_interval_ms_check CHECK ((min_interval_ms > 0)),
+    CONSTRAINT background_task_request_pkey PRIMARY KEY (id),
+    CONSTRAINT background_task_request_subtitle_check CHECK ((octet_length(subtitle) <= 200)),
+    CONSTRAINT background_task_request_title_check CHECK ((octet_length(title) <= 200)),
+    CONSTRAINT background_task_request_waits_for_check CHECK ((waits_for = ANY (ARRAY['date'::text, 'interval'::text, 'relaunch'::text, 'network'::text, 'capacity'::text, 'run'::text, 'budget'::text, 'subscription'::text, 'client_force_quit'::text, 'disabled'::text])))
+) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05);
+
+CREATE TABLE background_task_run (
+    id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    identifier text NOT NULL,
+    kind text NOT NULL,
+    occurrence_at timestamp with time zone,
+    launched_at timestamp with time zone NOT NULL,
+    launch_sequence bigint NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    has_expiration_handler boolean NOT NULL,
+    cancels_transfers boolean NOT NULL,
+    completes_with_transfers boolean NOT NULL,
+    title text,
+    subtitle text,
+    completed_units bigint,
+    total_units bigint,
+    accepted_at timestamp with time zone,
+    is_expiring boolean NOT NULL DEFAULT false,
+    ended_at timestamp with time zone,
+    outcome text,
+    must_cancel boolean NOT NULL DEFAULT false,
+    CONSTRAINT background_task_run_check CHECK (((ended_at IS NULL) = (outcome IS NULL))),
+    CONSTRAINT background_task_run_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'expired'::text, 'not_accepted'::text, 'client_force_quit'::text]))),
+    CONSTRAINT background_task_run_pkey PRIMARY KEY (id)
+) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05);
+
+CREATE TABLE background_task_transfer (
+    run_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    CONSTRAINT background_task_transfer_pkey PRIMARY KEY (run_id, task_id)
+);
+
 CREATE TABLE bulk_operation (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -127,6 +228,12 @@ CREATE TABLE client (
     lifecycle text NOT NULL DEFAULT 'active'::text,
     lifecycle_changed_at timestamp with time zone NOT NULL DEFAULT now(),
     created_at timestamp with time zone NOT NULL DEFAULT now(),
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    grace_ends_at timestamp with time zone,
+    assertions_end_at timestamp with time zone,
+    CONSTRAINT client_check CHECK (((lifecycle = 'background'::text) = (grace_ends_at IS NOT NULL))),
+    CONSTRAINT client_check1 CHECK (((lifecycle = 'background'::text) = (assertions_end_at IS NOT NULL))),
+    CONSTRAINT client_id_key UNIQUE (id),
     CONSTRAINT client_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 64))),
     CONSTRAINT client_kind_check CHECK ((kind = ANY (ARRAY['app'::text, 'extension'::text]))),
     CONSTRAINT client_lifecycle_check CHECK ((lifecycle = ANY (ARRAY['active'::text, 'background'::text, 'suspended'::text, 'terminated'::text, 'force_quit'::text]))),
@@ -598,6 +705,7 @@ CREATE TABLE task_owner (
     lease_token uuid NOT NULL,
     owner text,
     expires_at timestamp with time zone,
+    client_id uuid NOT NULL,
     CONSTRAINT task_owner_owner_check CHECK (((octet_length(owner) >= 1) AND (octet_length(owner) <= 255))),
     CONSTRAINT task_owner_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -610,10 +718,21 @@ CREATE TABLE tenant (
     total_bytes_per_second_max bigint,
     outstanding_tasks_max bigint,
     running_tasks_max integer,
+    assertion_budget_ms bigint NOT NULL DEFAULT 30000,
+    permitted_background_tasks text[] NOT NULL DEFAULT '{}'::text[],
+    are_background_tasks_on boolean NOT NULL DEFAULT true,
+    app_refresh_time_ms bigint NOT NULL DEFAULT 30000,
+    processing_time_ms bigint NOT NULL DEFAULT 600000,
+    capacity text NOT NULL DEFAULT 'idle'::text,
+    CONSTRAINT tenant_app_refresh_time_ms_check CHECK (((app_refresh_time_ms >= 5000) AND (app_refresh_time_ms <= 600000))),
+    CONSTRAINT tenant_assertion_budget_ms_check CHECK (((assertion_budget_ms >= 5000) AND (assertion_budget_ms <= 600000))),
+    CONSTRAINT tenant_capacity_check CHECK ((capacity = ANY (ARRAY['idle'::text, 'busy'::text]))),
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
     CONSTRAINT tenant_name_key UNIQUE (name),
     CONSTRAINT tenant_outstanding_tasks_max_check CHECK ((outstanding_tasks_max > 0)),
+    CONSTRAINT tenant_permitted_background_tasks_check CHECK ((cardinality(permitted_background_tasks) <= 100)),
     CONSTRAINT tenant_pkey PRIMARY KEY (id),
+    CONSTRAINT tenant_processing_time_ms_check CHECK (((processing_time_ms >= 5000) AND (processing_time_ms <= 21600000))),
     CONSTRAINT tenant_running_tasks_max_check CHECK ((running_tasks_max > 0)),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
@@ -626,6 +745,15 @@ CREATE TABLE tenant_task_count (
     bytes_sent bigint NOT NULL,
     CONSTRAINT tenant_task_count_pkey PRIMARY KEY (tenant_id, state)
 ) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE timer (
+    subject uuid NOT NULL,
+    kind text NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    fence bigint,
+    CONSTRAINT timer_kind_check CHECK ((kind = ANY (ARRAY['client'::text, 'request'::text, 'run'::text]))),
+    CONSTRAINT timer_pkey PRIMARY KEY (subject)
+) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE wake_up (
     subscription_id uuid NOT NULL,
@@ -657,7 +785,15 @@ CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (creden
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
 CREATE INDEX asked_by_session ON asked USING btree (session_id, task_id);
 CREATE INDEX asked_until ON asked USING btree (until);
+CREATE INDEX assertion_ended ON assertion USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX assertion_held ON assertion USING btree (client_id, id) WHERE (ended_at IS NULL);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX background_task_request_waiting ON background_task_request USING btree (tenant_id, waits_for) WHERE (waits_for <> ALL (ARRAY['date'::text, 'interval'::text, 'relaunch'::text]));
+CREATE INDEX background_task_run_by_client ON background_task_run USING btree (client_id, id);
+CREATE INDEX background_task_run_by_identifier ON background_task_run USING btree (client_id, identifier, launched_at);
+CREATE INDEX background_task_run_ended ON background_task_run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE UNIQUE INDEX background_task_run_open ON background_task_run USING btree (client_id, identifier) WHERE (ended_at IS NULL);
+CREATE INDEX background_task_run_to_cancel ON background_task_run USING btree (id) WHERE must_cancel;
 CREATE INDEX bulk_operation_by_session ON bulk_operation USING btree (session_id, id);
 CREATE INDEX bulk_operation_by_tenant ON bulk_operation USING btree (tenant_id);
 CREATE INDEX bulk_operation_finished ON bulk_operation USING btree (finished_at) WHERE (finished_at IS NOT NULL);
@@ -694,4 +830,6 @@ CREATE INDEX subscription_deleted ON subscription USING btree (deleted_at) WHERE
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);
+CREATE INDEX task_owner_by_client ON task_owner USING btree (client_id) WHERE (expires_at IS NOT NULL);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
+CREATE INDEX timer_due ON timer USING btree (kind, due_at);

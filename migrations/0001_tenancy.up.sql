@@ -15,7 +15,22 @@ CREATE TABLE tenant (
     -- The most tasks that may be outstanding; NULL for any number.
     outstanding_tasks_max bigint CHECK (outstanding_tasks_max > 0),
     -- The most tasks that may be running; NULL for any number.
-    running_tasks_max integer CHECK (running_tasks_max > 0)
+    running_tasks_max integer CHECK (running_tasks_max > 0),
+    -- The time that the assertions of a client have together after it has entered the background.
+    assertion_budget_ms bigint NOT NULL DEFAULT 30000
+        CHECK (assertion_budget_ms BETWEEN 5000 AND 600000),
+    -- The background tasks that its clients may register: identifiers, and beginnings followed by
+    -- an asterisk.
+    permitted_background_tasks text[] NOT NULL DEFAULT '{}'
+        CHECK (cardinality(permitted_background_tasks) <= 100),
+    are_background_tasks_on boolean NOT NULL DEFAULT true,
+    -- The time that a run has, unless its client extends it.
+    app_refresh_time_ms bigint NOT NULL DEFAULT 30000
+        CHECK (app_refresh_time_ms BETWEEN 5000 AND 600000),
+    processing_time_ms bigint NOT NULL DEFAULT 600000
+        CHECK (processing_time_ms BETWEEN 5000 AND 21600000),
+    -- An operator's word whether there is room for work that can wait.
+    capacity text NOT NULL DEFAULT 'idle' CHECK (capacity IN ('idle', 'busy'))
 );
 
 -- A key is looked up by its public id. Only a digest of its secret is kept.
@@ -49,8 +64,17 @@ CREATE TABLE client (
         'active', 'background', 'suspended', 'terminated', 'force_quit')),
     lifecycle_changed_at timestamptz NOT NULL DEFAULT now(),
     created_at timestamptz NOT NULL DEFAULT now(),
+    -- Names the log of the client's own events, and the client in what belongs to it. Its row lock
+    -- orders all changes of its life and of its background tasks.
+    id uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
+    -- Of a client in the background: from when on it is suspended unless it holds an assertion, and
+    -- when the time of its assertions is over.
+    grace_ends_at timestamptz,
+    assertions_end_at timestamptz,
     -- Serves look-up, listing, and the creation of sessions.
-    PRIMARY KEY (tenant_id, identifier)
+    PRIMARY KEY (tenant_id, identifier),
+    CONSTRAINT client_check CHECK ((lifecycle = 'background') = (grace_ends_at IS NOT NULL)),
+    CONSTRAINT client_check1 CHECK ((lifecycle = 'background') = (assertions_end_at IS NOT NULL))
 );
 
 -- Serves the claim of deliveries, which asks whether there is any at all.

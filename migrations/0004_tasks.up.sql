@@ -306,8 +306,13 @@ CREATE TABLE task_owner (
     -- The name that the client has given itself, for people.
     owner text CHECK (octet_length(owner) BETWEEN 1 AND 255),
     -- NULL: the task is not given out again.
-    expires_at timestamptz
+    expires_at timestamptz,
+    -- The client that took it over.
+    client_id uuid NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Serves the end of a client, whose leases are given back.
+CREATE INDEX task_owner_by_client ON task_owner (client_id) WHERE expires_at IS NOT NULL;
 
 -- Serves the renewal and the release of a lease.
 CREATE INDEX task_owner_by_lease ON task_owner (lease_token);

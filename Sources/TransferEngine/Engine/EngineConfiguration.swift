@@ -60,6 +60,10 @@ package struct EngineConfiguration: Sendable {
     /// The shortest interval between such checks when there is other work; less than the shortest
     /// time between two polls.
     static let shardsInterval: Duration = .milliseconds(750)
+    /// The time for which ended assertions are kept, so that a second end finds them.
+    static let assertionRetention: Duration = .seconds(24 * 3600)
+    /// The time for which ended runs are kept.
+    static let runRetention: Duration = .seconds(30 * 24 * 3600)
     /// The number of attempts ended but not yet stored beyond which no further task is claimed.
     static let backlogMax = 4096
 

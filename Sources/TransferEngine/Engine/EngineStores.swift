@@ -18,6 +18,9 @@ package struct EngineStores: Sendable {
     package let partitions: PartitionStore
     package let verification: VerificationStore
     package let counts: CountStore
+    package let timers: TimerStore
+    package let runs: RunStore
+    package let assertions: AssertionStore
 
     /// Creates the stores on one database.
     package init(_ database: Database) {
@@ -37,5 +40,8 @@ package struct EngineStores: Sendable {
         partitions = PartitionStore(database)
         verification = VerificationStore(database)
         counts = CountStore(database)
+        timers = TimerStore(database)
+        runs = RunStore(database)
+        assertions = AssertionStore(database)
     }
 }

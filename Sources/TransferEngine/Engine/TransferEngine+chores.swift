@@ -17,6 +17,20 @@ extension TransferEngine {
                 try await hosts.releaseReached(onRunnable: promoter.onRunnable)
                 return .rest
             },
+            Chore("timers", every: configuration.pollInterval, orAfter: timers, timerWatcher.turn),
+            Chore("transfers of expired runs", every: heartbeat, timerWatcher.cancelTransfers),
+            Chore("ended runs", every: .seconds(60)) { () throws(StoreError) in
+                let removed = try await stores.runs.pruneRuns(
+                    endedBefore: EngineConfiguration.runRetention
+                )
+                return Chore.Next(isMore: removed == RunStore.pruneMax)
+            },
+            Chore("ended assertions", every: .seconds(60)) { () throws(StoreError) in
+                let removed = try await stores.assertions.pruneAssertions(
+                    endedBefore: EngineConfiguration.assertionRetention
+                )
+                return Chore.Next(isMore: removed == AssertionStore.pruneMax)
+            },
             Chore("cancellations", every: heartbeat, making: cancelling),
             Chore("bulk operations", every: heartbeat, advanceBulkOperations),
             Chore("ended bulk operations", every: .seconds(60)) { () throws(StoreError) in
@@ -35,6 +49,17 @@ extension TransferEngine {
                 return Chore.Next(isMore: isMore)
             },
         ]
+    }
+
+    private var timerWatcher: TimerWatcher {
+        TimerWatcher(
+            timers: stores.timers,
+            control: stores.control,
+            network: network,
+            interval: configuration.pollInterval,
+            onEvents: onEvents,
+            onCancelled: { wake(for: [.control]) }
+        )
     }
 
     private func findingForgotten() -> Chore.Turn {

@@ -35,6 +35,9 @@ package struct TransferEngine: Service {
     private let queue = QueueSignal()
     /// The signal that wakes the watch over running attempts.
     private let controls = WakeSignal()
+    /// The signal that wakes the watch over timers.
+    let timers = WakeSignal()
+    let network = NetworkStatus()
     private let logger: Logger
     /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
@@ -111,13 +114,14 @@ package struct TransferEngine: Service {
 
     /// Looks for new work and for cancellations now rather than at the next poll.
     package func wake() {
-        wake(for: [.work, .control])
+        wake(for: [.work, .control, .timers])
     }
 
     /// Looks for what the signals announce.
     package func wake(for signals: Set<Signal>) {
         if signals.contains(.work) { queue.added() }
         if signals.contains(.control) { controls.signal() }
+        if signals.contains(.timers) { timers.signal() }
     }
 
     /// Drops every running attempt, because they may belong to others now.

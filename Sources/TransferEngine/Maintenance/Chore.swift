@@ -23,12 +23,20 @@ struct Chore: Sendable {
     let name: String
     /// The interval between two turns; jittered.
     let interval: Duration
+    /// A signal that ends a pause between two turns; nil for none.
+    let signal: WakeSignal?
     /// Makes the function that does the turns, with the state that it keeps from one to the next.
     let makeTurn: @Sendable () -> Turn
 
-    init(_ name: String, every interval: Duration, making turn: @escaping @Sendable () -> Turn) {
+    init(
+        _ name: String,
+        every interval: Duration,
+        orAfter signal: WakeSignal? = nil,
+        making turn: @escaping @Sendable () -> Turn
+    ) {
         self.name = name
         self.interval = interval
+        self.signal = signal
         makeTurn = turn
     }
 
@@ -36,8 +44,9 @@ struct Chore: Sendable {
     init(
         _ name: String,
         every interval: Duration,
+        orAfter signal: WakeSignal? = nil,
         _ turn: @escaping @Sendable () async throws(StoreError) -> Next
     ) {
-        self.init(name, every: interval) { turn }
+        self.init(name, every: interval, orAfter: signal) { turn }
     }
 }

@@ -33,7 +33,19 @@ struct Maintenance: Service {
             case .rest: pause = chore.interval.jittered
             case nil: pause = min(chore.interval, Self.retryInterval).jittered
             }
-            do { try await Task.sleep(for: pause) } catch { return }
+            await Self.wait(for: pause, or: chore.signal)
+        }
+    }
+
+    /// Returns after the pause, after a signal, or when the task is cancelled.
+    private static func wait(for pause: Duration, or signal: WakeSignal?) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do { try await Task.sleep(for: pause) } catch { return }
+            }
+            if let signal { group.addTask { await signal.wait() } }
+            await group.next()
+            group.cancelAll()
         }
     }
 }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The events of a session, or those of a tenant that belong to none.
+/// The events of a session, of a client, or of a tenant.
 struct EventLog: Sendable {
     let id: SessionID
     let stores: APIStores

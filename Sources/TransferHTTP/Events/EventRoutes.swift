@@ -5,8 +5,8 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// The routes of `/v1/sessions/{identifier}/events`, and of `/v1/events` for what happened in no
-/// session.
+/// The routes of `/v1/sessions/{identifier}/events`, of `/v1/clients/{client}/events`, and of
+/// `/v1/events` for what happened to the tenant.
 struct EventRoutes: Sendable {
     let stores: APIStores
     let watch: SharedPoll<SessionID, EventPosition>
@@ -33,6 +33,16 @@ struct EventRoutes: Sendable {
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
             let session = try context.session(request)
             return try await acknowledge(request.jsonBody(), in: session)
+        }
+        router.get("/v1/clients/{client}/events") { request, context in
+            let query = try EventQuery(request)
+            let caller = try context.requireCaller()
+            let client = try await stores.clients.client(
+                tenant: caller.tenant,
+                id: context.clientID()
+            )
+            guard let client else { throw Problem.unknownClient }
+            return try await read(client.log, query, for: caller, request, context)
         }
         router.get("/v1/events") { request, context in
             let query = try EventQuery(request)

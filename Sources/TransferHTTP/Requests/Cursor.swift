@@ -16,6 +16,7 @@ enum Cursor: Equatable, Sendable {
     case host(name: String)
     case key(id: String)
     case bulkOperation(BulkOperationID)
+    case run(BackgroundTaskRunID)
     /// Behind a task of a session, or before its first one.
     case tenantTask(SessionID, TaskID?)
 
@@ -84,6 +85,9 @@ enum Cursor: Equatable, Sendable {
             else { return nil }
             let task = UUID(bytes: Array(payload.dropFirst(16)))
             self = .tenantTask(SessionID(session), task.map { TaskID($0) })
+        case 11:
+            guard let uuid = UUID(bytes: payload) else { return nil }
+            self = .run(BackgroundTaskRunID(uuid))
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -101,6 +105,7 @@ enum Cursor: Equatable, Sendable {
         case .key: 8
         case .bulkOperation: 9
         case .tenantTask: 10
+        case .run: 11
         }
     }
 
@@ -116,6 +121,7 @@ enum Cursor: Equatable, Sendable {
         case .host(let name): Array(name.utf8)
         case .key(let id): Array(id.utf8)
         case .bulkOperation(let id): id.uuid.bytes
+        case .run(let id): id.uuid.bytes
         case .tenantTask(let session, let task): session.uuid.bytes + (task?.uuid.bytes ?? [])
         }
     }

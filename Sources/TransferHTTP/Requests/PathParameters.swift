@@ -64,6 +64,12 @@ extension APIContext {
         return TaskID(uuid)
     }
 
+    /// Returns the assertion that the path names.
+    func assertionID() throws(Problem) -> AssertionID {
+        guard let uuid = uuid() else { throw Problem(.unknownAssertion) }
+        return AssertionID(uuid)
+    }
+
     /// Returns the lease that the path names.
     func leaseToken() throws(Problem) -> LeaseToken {
         guard let uuid = uuid() else { throw Problem(.unknownLease) }

@@ -5,6 +5,11 @@ package struct APIStores: Sendable {
     package let tenants: TenantStore
     package let keys: KeyStore
     package let clients: ClientStore
+    package let assertions: AssertionStore
+    package let handlers: HandlerStore
+    package let requests: BackgroundTaskRequestStore
+    package let runs: RunStore
+    package let timers: TimerStore
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
@@ -24,6 +29,11 @@ package struct APIStores: Sendable {
         tenants = TenantStore(database)
         keys = KeyStore(database)
         clients = ClientStore(database)
+        assertions = AssertionStore(database)
+        handlers = HandlerStore(database)
+        requests = BackgroundTaskRequestStore(database)
+        runs = RunStore(database)
+        timers = TimerStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)

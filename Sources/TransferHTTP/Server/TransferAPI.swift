@@ -34,6 +34,7 @@ package struct TransferAPI: Sendable {
     let connections: ConnectionRegistry
     private let counters: RequestCounters
     private let wake: @Sendable () -> Void
+    private let onTimers: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let logger: Logger
@@ -56,6 +57,8 @@ package struct TransferAPI: Sendable {
     ///   - connections: those of the server that answers, with their bounds.
     ///   - counters: count the requests.
     ///   - wake: called after the commit of a change that may give a worker something to do.
+    ///   - onTimers: called after the commit of a change by which a moment was set, or events of a
+    ///     client were written.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - logger: gets a line for each request, without queries and keys.
@@ -74,6 +77,7 @@ package struct TransferAPI: Sendable {
         connections: ConnectionRegistry = ConnectionRegistry(),
         counters: RequestCounters = RequestCounters(),
         wake: @escaping @Sendable () -> Void,
+        onTimers: @escaping @Sendable () -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         logger: Logger
@@ -97,6 +101,7 @@ package struct TransferAPI: Sendable {
         self.connections = connections
         self.counters = counters
         self.wake = wake
+        self.onTimers = onTimers
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.logger = logger
@@ -105,7 +110,12 @@ package struct TransferAPI: Sendable {
     /// Returns all routes, as `openapi.yaml` describes them.
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
-        ClientRoutes(stores: stores, wake: wake).add(to: router)
+        ClientRoutes(stores: stores, wake: wake, onTimers: onTimers).add(to: router)
+        AssertionRoutes(stores: stores, onTimers: onTimers).add(to: router)
+        HandlerRoutes(stores: stores).add(to: router)
+        BackgroundTaskRequestRoutes(stores: stores, onTimers: onTimers).add(to: router)
+        RunRoutes(stores: stores, onTimers: onTimers).add(to: router)
+        BackgroundSettingsRoutes(stores: stores, onTimers: onTimers).add(to: router)
         HostRoutes(stores: stores).add(to: router)
         SessionRoutes(
             stores: stores,

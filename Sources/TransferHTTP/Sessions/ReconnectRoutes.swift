@@ -30,6 +30,7 @@ struct ReconnectRoutes: Sendable {
         let session = try await session(address, adopted: settings.adoption)
         let document = try await ReconnectionDocument(
             reconnecting: session,
+            by: address.client,
             settings,
             in: stores
         )
@@ -115,11 +116,13 @@ extension ReconnectionDocument {
     /// Takes over a part of a session's tasks.
     init(
         reconnecting session: Session,
+        by client: ClientID,
         _ settings: ReconnectSettings,
         in stores: APIStores
     ) async throws {
         let reconnection = try await stores.sessions.reconnect(
             session.id,
+            by: client,
             owner: settings.owner,
             time: settings.time,
             after: settings.after,

@@ -133,6 +133,7 @@ struct SessionRoutes: Sendable {
         if isReconnecting {
             document.reconnection = try await ReconnectionDocument(
                 reconnecting: session,
+                by: session.client,
                 ReconnectSettings(),
                 in: stores
             )
@@ -266,6 +267,15 @@ extension ClientStore {
 extension Problem {
     /// The problem of an unknown client, which says how to create it.
     static let unknownClient = Problem(.unknownClient, "Create it with PUT /v1/clients/{client}.")
+
+    /// The problem of a client that would have to be running.
+    static let clientNotRunning = Problem(
+        .clientNotRunning,
+        """
+        It is suspended or terminated, or its time in the background is over; report it first with \
+        `launch` or `background`.
+        """
+    )
 
     /// Returns the problem of a force-quit client, whose sessions accept nothing before its launch.
     static func forceQuit(_ id: ClientID) -> Problem {

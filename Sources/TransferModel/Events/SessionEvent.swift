@@ -1,13 +1,14 @@
 package import Foundation
 
-/// A record of what happened in a session or to a tenant; immutable once written.
+/// A record of what happened in a session, to a client or to a tenant; immutable once written.
 package struct SessionEvent: Sendable {
     /// The event's permanently unique identifier, and the `webhook-id` of its message.
     package let id: UUID
-    /// The session, or the tenant's own identifier for an event outside any session.
+    /// The log: the session, or the client's or tenant's own for an event outside any session.
     package let session: SessionID
-    /// The client whose session it is; nil, as is its identifier, for an event outside any session.
+    /// The client whose session it is, or whose own event; nil for an event of the tenant.
     package let client: ClientID?
+    /// The session's identifier; nil for an event outside any session.
     package let sessionIdentifier: String?
     /// The event's gap-free number in its session, from 1, in order of commit.
     package let sequence: Int64
@@ -21,6 +22,8 @@ package struct SessionEvent: Sendable {
     package let disabledSubscription: DisabledSubscription?
     package let expiredEvents: ExpiredEvents?
     package let pendingTasks: PendingTasks?
+    /// The content of an event in a client's own log.
+    package let clientEvent: ClientEvent?
 
     package init(
         id: UUID,
@@ -35,7 +38,8 @@ package struct SessionEvent: Sendable {
         summary: GenerationSummary?,
         disabledSubscription: DisabledSubscription? = nil,
         expiredEvents: ExpiredEvents? = nil,
-        pendingTasks: PendingTasks? = nil
+        pendingTasks: PendingTasks? = nil,
+        clientEvent: ClientEvent? = nil
     ) {
         self.id = id
         self.session = session
@@ -50,12 +54,13 @@ package struct SessionEvent: Sendable {
         self.disabledSubscription = disabledSubscription
         self.expiredEvents = expiredEvents
         self.pendingTasks = pendingTasks
+        self.clientEvent = clientEvent
     }
 
     /// Returns whether the event is in the scope of that subscription.
     ///
-    /// Of the events outside any session, a subscription for a client or a session gets only those
-    /// about itself.
+    /// Of the tenant's events, a subscription for a client or a session gets only those about
+    /// itself.
     package func isInScope(of subscription: SubscriptionID, isScoped: Bool) -> Bool {
         !isScoped || client != nil || expiredEvents?.subscription == subscription
     }
@@ -78,6 +83,12 @@ package struct SessionEvent: Sendable {
         case sessionEventsPending = "session.events_pending"
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
+        case clientLifecycleChanged = "client.lifecycle_changed"
+        case assertionExpiring = "assertion.expiring"
+        case assertionExpired = "assertion.expired"
+        case backgroundTaskLaunch = "background_task.launch"
+        case backgroundTaskExpiring = "background_task.expiring"
+        case backgroundTaskExpired = "background_task.expired"
         case subscriptionDisabled = "subscription.disabled"
         case subscriptionEventsExpired = "subscription.events_expired"
 
@@ -109,9 +120,11 @@ package struct SessionEvent: Sendable {
     package struct ExpiredEvents: Equatable, Sendable {
         /// The subscription to which the events were not delivered.
         package let subscription: SubscriptionID
+        /// The log of the events.
         package let session: SessionID
         package let client: ClientID
-        package let sessionIdentifier: String
+        /// The session's identifier; nil for events of the client's own log.
+        package let sessionIdentifier: String?
         /// The numbers of the events.
         package let sequences: ClosedRange<Int64>
 
@@ -119,7 +132,7 @@ package struct SessionEvent: Sendable {
             subscription: SubscriptionID,
             session: SessionID,
             client: ClientID,
-            sessionIdentifier: String,
+            sessionIdentifier: String?,
             sequences: ClosedRange<Int64>
         ) {
             self.subscription = subscription

@@ -9,6 +9,8 @@ package enum Signal: String, CaseIterable, Hashable, Sendable {
     case deliveries
     /// Readers may find a changed task or further events.
     case events
+    /// A moment may have been set, for a client or its background tasks, before all others.
+    case timers
     /// Attempts may have to stop or to observe other limits.
     case control
 }

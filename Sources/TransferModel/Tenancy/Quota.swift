@@ -14,6 +14,10 @@ package struct Quota: Hashable, Sendable {
         case keys
         /// The bulk operations, with those that ended within a day.
         case bulkOperations = "bulk_operations"
+        /// The assertions that one client holds.
+        case assertions
+        /// The handlers of background tasks that one client has registered.
+        case handlers
     }
 
     package let limit: Limit
@@ -37,4 +41,8 @@ package struct Quota: Hashable, Sendable {
     package static let keysMax: Int64 = 1000
     /// The most bulk operations of a tenant, with those that ended within a day.
     package static let bulkOperationsMax: Int64 = 1000
+    /// The most assertions that a client holds.
+    package static let assertionsMax: Int64 = 100
+    /// The most handlers of background tasks that a client registers.
+    package static let handlersMax: Int64 = 100
 }

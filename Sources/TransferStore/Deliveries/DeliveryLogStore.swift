@@ -129,7 +129,8 @@ extension DeliveryLogStore {
     ) async throws(StoreError) -> [LoggedDelivery] {
         let rows = try await database.run(
             """
-            SELECT l.id, l.subscription_id, l.event_id, l.kind, s.client, s.identifier,
+            SELECT l.id, l.subscription_id, l.event_id, l.kind,
+                coalesce(s.client, c.identifier) AS client, s.identifier,
                 l.sequence, l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
                 CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
                     WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
@@ -144,6 +145,7 @@ extension DeliveryLogStore {
                 \(page)
             ) l
             LEFT JOIN session s ON s.id = ANY (ARRAY[l.session_id])
+            LEFT JOIN client c ON c.id = ANY (ARRAY[l.session_id])
             LEFT JOIN delivery d ON d.subscription_id = ANY (ARRAY[l.subscription_id])
                 AND d.session_id = ANY (ARRAY[l.session_id])
             WHERE \(condition)

@@ -44,11 +44,12 @@ extension DeliveryStore {
                     g.last
             ),
             lost AS MATERIALIZED (
-                SELECT m.subscription_id, m.session_id, b.tenant_id, s.client, s.identifier,
-                    m.first, m.last
+                SELECT m.subscription_id, m.session_id, b.tenant_id,
+                    coalesce(s.client, c.identifier) AS client, s.identifier, m.first, m.last
                 FROM moved m
                 JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
                 LEFT JOIN session s ON s.id = ANY (ARRAY[m.session_id])
+                LEFT JOIN client c ON c.id = ANY (ARRAY[m.session_id])
                 WHERE \(Self.isAskedFor(ofSession: "m.session_id"))
             ),
             \(Self.tellOfExpired)
@@ -58,8 +59,8 @@ extension DeliveryStore {
         return try rows.first?.decode("cursor")
     }
 
-    /// Returns whether the subscription `b` lives and may ask for events of a session, or of its
-    /// tenant.
+    /// Returns whether the subscription `b` lives and may ask for events of a session or a client,
+    /// or of its tenant.
     ///
     /// The kinds of the lost events are no longer known.
     static func isAskedFor(ofSession session: Query) -> Query {

@@ -163,8 +163,8 @@ extension DeliveryStore {
         )
     }
 
-    /// Selects the force-quit client of a session; or, if a tenant is given in place of a session,
-    /// the subscription's client if it was force-quit.
+    /// Selects the force-quit client of a session or of a log of its own; or, if a tenant is given in
+    /// place of a session, the subscription's client if it was force-quit.
     private static func selectAwayClient(
         ofSession session: Query,
         orOf client: Query
@@ -172,8 +172,9 @@ extension DeliveryStore {
         """
         SELECT 1 FROM (SELECT \(session) AS id) x
         LEFT JOIN session s ON s.id = ANY (ARRAY[x.id])
-        JOIN client c ON c.tenant_id = ANY (ARRAY[coalesce(s.tenant_id, x.id)])
-            AND c.identifier = ANY (ARRAY[coalesce(s.client, \(client))])
+        LEFT JOIN client o ON o.id = ANY (ARRAY[x.id])
+        JOIN client c ON c.tenant_id = ANY (ARRAY[coalesce(s.tenant_id, o.tenant_id, x.id)])
+            AND c.identifier = ANY (ARRAY[coalesce(s.client, o.identifier, \(client))])
         WHERE c.lifecycle = 'force_quit'
         """
     }

@@ -158,12 +158,13 @@ extension SubscriptionStore {
             // On its own, so that it waits for a claim that has seen the subscription as it was,
             // and undoes the waits which that claim has set: hence it also covers deliveries that
             // are due.
-            _ = try await database.run(
+            _ = try await database.run([
                 """
                 UPDATE delivery SET due_at = clock_timestamp()
                 WHERE subscription_id = \(id.uuid) AND due_at IS NOT NULL AND fence IS NULL
-                """
-            )
+                """,
+                TimerStore.makeDue(waitingFor: [.subscription], of: tenant),
+            ])
         }
         guard let row = rows.first else { return nil }
         return try Subscription(row)

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// Reads the events of sessions and tenants.
+/// Reads the events of sessions, clients and tenants.
 package struct EventStore: Sendable {
     let database: Database
 
@@ -20,9 +20,10 @@ extension EventStore {
                 coalesce(p.is_invalidated AND p.outstanding = 0, false) AS is_final
             FROM unnest(\(logs.map(\.uuid))) AS x (id)
             LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[x.id])
-            -- A tenant without any event yet has no counters.
+            -- A tenant or a client without any event yet has no counters.
             LEFT JOIN tenant t ON t.id = ANY (ARRAY[x.id])
-            WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
+            LEFT JOIN client c ON c.id = ANY (ARRAY[x.id])
+            WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL OR c.id IS NOT NULL
             """
         )
         var positions: [SessionID: EventPosition] = [:]
@@ -77,7 +78,7 @@ extension EventStore {
         return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
     }
 
-    /// Returns the events of a session, living or not, or of a tenant, in sequence.
+    /// Returns the events of a session, living or not, of a client or of a tenant, in sequence.
     ///
     /// Numbers have no gaps, because each is assigned under the session's lock in the transaction
     /// that commits it. Only the oldest may be missing, because they are not kept forever.
@@ -149,7 +150,11 @@ extension EventStore {
         limit: Int
     ) -> Query {
         """
-        SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
+        SELECT e.id, e.session_id, s.identifier,
+            -- Read only for an event of no session.
+            CASE WHEN s.id IS NOT NULL THEN s.client ELSE (
+                SELECT x.identifier FROM client x WHERE x.id = e.session_id) END AS client,
+            e.sequence, e.kind, e.generation,
             e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
             e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
             e.summary, e.details,
@@ -227,7 +232,8 @@ extension SessionEvent: RowDecodable {
             summary: try GenerationSummary(row),
             disabledSubscription: try DisabledSubscription(row),
             expiredEvents: try ExpiredEvents(row),
-            pendingTasks: try PendingTasks(row)
+            pendingTasks: try PendingTasks(row),
+            clientEvent: try ClientEvent(row)
         )
     }
 }
@@ -279,7 +285,7 @@ extension SessionEvent.Progress {
 
 extension StoredRow {
     /// Returns the details of an event of that kind; nil for any other.
-    fileprivate func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
+    func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
         guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
         return try decodeIfPresent("details")
     }
@@ -330,7 +336,7 @@ private struct StoredExpiry: Decodable {
     let subscription_id: UUID
     let session_id: UUID
     let client: String
-    let session_identifier: String
+    let session_identifier: String?
     let first_sequence: Int64
     let last_sequence: Int64
 }

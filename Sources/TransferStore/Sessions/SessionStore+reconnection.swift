@@ -13,9 +13,11 @@ extension SessionStore {
     /// Of concurrent calls, each task goes to exactly one: several may choose it, but the primary
     /// key of its owner gives it to one. A lease that has ended does not count. The call continues
     /// `after` the place where an earlier call ended. It takes fewer tasks than `limit` when their
-    /// client strings reach ``reconnectionBytesMax`` together.
+    /// client strings reach ``reconnectionBytesMax`` together. The end of `client` gives its leases
+    /// back.
     package func reconnect(
         _ session: SessionID,
+        by client: ClientID = .default,
         owner: String?,
         time: LeaseTime,
         after: TaskID?,
@@ -24,7 +26,15 @@ extension SessionStore {
         let lease = LeaseToken(UUID())
         var place = after
         for page in 1... {
-            let part = try await take(session, lease, owner, time, after: place, limit: limit)
+            let part = try await take(
+                session,
+                lease,
+                client,
+                owner,
+                time,
+                after: place,
+                limit: limit
+            )
             let isLast = part.next == nil || page == Self.reconnectionPagesMax
             if !part.items.isEmpty || isLast { return part }
             place = part.next
@@ -35,6 +45,7 @@ extension SessionStore {
     private func take(
         _ session: SessionID,
         _ lease: LeaseToken,
+        _ client: ClientID,
         _ owner: String?,
         _ time: LeaseTime,
         after: TaskID?,
@@ -64,16 +75,19 @@ extension SessionStore {
                 \(PageSize.cut("SELECT * FROM found", orderedBy: "id", at: PageSize.reconnectionBytesMax))
             ),
             owner AS MATERIALIZED (
-                SELECT tenant_id FROM session WHERE id = \(session.uuid)
+                SELECT c.tenant_id, c.id FROM session s JOIN client c
+                    ON c.tenant_id = s.tenant_id AND c.identifier = \(client.name)
+                WHERE s.id = \(session.uuid)
             ),
             taken AS (
-                INSERT INTO task_owner (task_id, tenant_id, lease_token, owner, expires_at)
+                INSERT INTO task_owner (
+                    task_id, tenant_id, lease_token, owner, expires_at, client_id)
                 SELECT c.id, (SELECT tenant_id FROM owner), \(lease.uuid), \(owner),
-                    \(Self.expiry(time))
+                    \(Self.expiry(time)), (SELECT id FROM owner)
                 FROM candidate c ORDER BY c.id
                 ON CONFLICT (task_id) DO UPDATE SET
                     lease_token = excluded.lease_token, owner = excluded.owner,
-                    expires_at = excluded.expires_at
+                    expires_at = excluded.expires_at, client_id = excluded.client_id
                 WHERE task_owner.expires_at <= clock_timestamp()
             )
             -- Where to go on: behind a full page, or behind all that was looked at.

@@ -12,36 +12,64 @@ extension EventMessage {
     ///     relative to it.
     ///   - closing: what `session.events_finished` says to one subscription; nil in pages.
     package init(_ event: SessionEvent, linkBase: String?, closing: Closing? = nil) {
+        var data = Content(
+            client: event.client?.name,
+            sessionIdentifier: event.sessionIdentifier,
+            sessionID: event.sessionIdentifier == nil ? nil : event.session.uuid.text,
+            sequence: event.sequence,
+            generation: event.generation,
+            task: event.task.map { Task($0, linkBase: linkBase) },
+            summary: event.summary.map { summary in
+                let path = APIPath.failedTasks(
+                    ofSession: event.sessionIdentifier ?? "",
+                    of: event.client?.nameInLinks
+                )
+                return Summary(summary, failedTasksURL: "\(linkBase ?? "")\(path)")
+            },
+            closing: closing,
+            subscription: event.disabledSubscription.map(DisabledSubscription.init),
+            expiredEvents: event.expiredEvents.map(ExpiredEvents.init),
+            pending: event.pendingTasks.map { pending in
+                Pending(
+                    waitingToBegin: pending.waitingToBegin,
+                    waitingForAuthentication: pending.waitingForAuthentication,
+                    taskIDs: pending.tasks.map(\.description)
+                )
+            }
+        )
+        if let clientEvent = event.clientEvent { data.add(clientEvent) }
         self.init(
             id: event.id.text,
             type: event.kind.rawValue,
             timestamp: Timestamp(event.occurredAt),
-            data: Content(
-                client: event.client?.name,
-                sessionIdentifier: event.sessionIdentifier,
-                sessionID: event.client == nil ? nil : event.session.uuid.text,
-                sequence: event.sequence,
-                generation: event.generation,
-                task: event.task.map { Task($0, linkBase: linkBase) },
-                summary: event.summary.map { summary in
-                    let path = APIPath.failedTasks(
-                        ofSession: event.sessionIdentifier ?? "",
-                        of: event.client?.nameInLinks
-                    )
-                    return Summary(summary, failedTasksURL: "\(linkBase ?? "")\(path)")
-                },
-                closing: closing,
-                subscription: event.disabledSubscription.map(DisabledSubscription.init),
-                expiredEvents: event.expiredEvents.map(ExpiredEvents.init),
-                pending: event.pendingTasks.map { pending in
-                    Pending(
-                        waitingToBegin: pending.waitingToBegin,
-                        waitingForAuthentication: pending.waitingForAuthentication,
-                        taskIDs: pending.tasks.map(\.description)
-                    )
-                }
-            )
+            data: data
         )
+    }
+}
+
+extension EventMessage.Content {
+    fileprivate mutating func add(_ event: ClientEvent) {
+        switch event {
+        case .lifecycle(let change):
+            lifecycle = ClientEventDocument.Lifecycle(
+                from: change.from.rawValue,
+                to: change.to.rawValue,
+                reason: change.reason.rawValue
+            )
+        case .assertion(let notice):
+            assertion = ClientEventDocument.Assertion(
+                id: notice.id.description,
+                name: notice.name,
+                expiresAt: Timestamp(notice.expiresAt)
+            )
+        case .run(let notice):
+            backgroundTask = ClientEventDocument.Run(
+                runID: notice.id.description,
+                identifier: notice.identifier.name,
+                kind: notice.kind.rawValue,
+                deadline: Timestamp(notice.deadline)
+            )
+        }
     }
 }
 

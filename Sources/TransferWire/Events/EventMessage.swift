@@ -28,15 +28,15 @@ package struct EventMessage: Codable, Sendable {
     /// The content of the event; the fields from `completed` on belong to `session.events_finished`
     /// alone.
     package struct Content: Codable, Sendable {
-        /// The client of the session; absent, like the session's identifier, for what happened in
-        /// no session.
+        /// The client of the session, or that the event is about; absent for what happened to a
+        /// tenant.
         package let client: String?
-        /// The identifier that the client gave the session.
+        /// The identifier that the client gave the session; absent for what happened in no session.
         package let sessionIdentifier: String?
         /// The session's own identifier, absent like the one given by the client; a later session
         /// with the same identifier has another one.
         package let sessionID: String?
-        /// The number of the event in its session or tenant, from 1 without gaps.
+        /// The number of the event in the log of its session, client or tenant, from 1 without gaps.
         package let sequence: Int64
         /// The generation of the session.
         package let generation: Int64
@@ -46,6 +46,12 @@ package struct EventMessage: Codable, Sendable {
         package let subscription: DisabledSubscription?
         /// The expired events, only in `subscription.events_expired`.
         package let expiredEvents: ExpiredEvents?
+        /// The move of the client, only in `client.lifecycle_changed`.
+        package var lifecycle: ClientEventDocument.Lifecycle?
+        /// The assertion, only in `assertion.expiring` and `assertion.expired`.
+        package var assertion: ClientEventDocument.Assertion?
+        /// The run, only in `background_task.*`.
+        package var backgroundTask: ClientEventDocument.Run?
         /// The number of tasks that wait to begin; this and the next two only in
         /// `session.events_pending`.
         package let waitingToBegin: Int64?
@@ -104,6 +110,8 @@ package struct EventMessage: Codable, Sendable {
 
         private enum CodingKeys: String, CodingKey {
             case client, sequence, generation, task, subscription, completed, failed, cancelled
+            case lifecycle, assertion
+            case backgroundTask = "background_task"
             case sessionIdentifier = "session_identifier"
             case sessionID = "session_id"
             case expiredEvents = "expired_events"
@@ -257,8 +265,8 @@ package struct EventMessage: Codable, Sendable {
         package let sessionID: String
         /// The client of the session.
         package let client: String
-        /// The identifier that the client gave the session.
-        package let sessionIdentifier: String
+        /// The identifier that the client gave the session; absent for the client's own events.
+        package let sessionIdentifier: String?
         /// The sequence of the first expired event.
         package let firstSequence: Int64
         /// The sequence of the last expired event.
@@ -268,7 +276,7 @@ package struct EventMessage: Codable, Sendable {
             subscriptionID: String,
             sessionID: String,
             client: String,
-            sessionIdentifier: String,
+            sessionIdentifier: String?,
             firstSequence: Int64,
             lastSequence: Int64
         ) {

@@ -81,6 +81,14 @@ extension ProblemDetails {
         case unknownRoute = "unknown_route"
         /// The tenant has no client of that name; `PUT /v1/clients/{client}` creates it.
         case unknownClient = "unknown_client"
+        /// The tenant has no assertion of that identifier, or has it no longer.
+        case unknownAssertion = "unknown_assertion"
+        /// The client has registered no handler of that identifier.
+        case unknownHandler = "unknown_handler"
+        /// The client has no pending request of that identifier.
+        case unknownBackgroundTaskRequest = "unknown_background_task_request"
+        /// The tenant has no run of that identifier.
+        case unknownRun = "unknown_run"
         /// The client has no session of that identifier.
         case unknownSession = "unknown_session"
         /// The lease holds nothing, or no longer does.
@@ -108,6 +116,25 @@ extension ProblemDetails {
         case clientKindDiffers = "client_kind_differs"
         /// The client was force-quit; its sessions accept nothing new before its launch.
         case clientForceQuit = "client_force_quit"
+        /// The client is not running; `launch` or `background` reports that it is.
+        case clientNotRunning = "client_not_running"
+        /// The client holds assertions, which have to end first.
+        case assertionsHeld = "assertions_held"
+        /// The identifier of the background task is not permitted, or has no handler
+        /// (`BGTaskScheduler.Error.notPermitted`).
+        case notPermitted = "not_permitted"
+        /// The identifier has a handler already.
+        case handlerRegistered = "handler_registered"
+        /// The request for continued processing cannot run at once
+        /// (`BGTaskScheduler.Error.immediateRunIneligible`).
+        case immediateRunIneligible = "immediate_run_ineligible"
+        /// The run has ended.
+        case runEnded = "run_ended"
+        /// The client has as many requests pending as it may
+        /// (`BGTaskScheduler.Error.tooManyPendingTaskRequests`).
+        case tooManyPendingTaskRequests = "too_many_pending_task_requests"
+        /// The identifier belongs to something else already; choose another one.
+        case identifierTaken = "identifier_taken"
         /// The session has another kind, which never changes.
         case sessionKindDiffers = "session_kind_differs"
         /// The session ends with what is outstanding, and accepts nothing new.
@@ -191,15 +218,19 @@ extension ProblemDetails {
             switch self {
             case .malformedJSON, .incompleteBody, .invalidIdempotencyKey: 400
             case .unauthorized: 401
-            case .insufficientScope: 403
-            case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
+            case .insufficientScope, .notPermitted: 403
+            case .unknownRoute, .unknownClient, .unknownAssertion, .unknownHandler,
+                .unknownBackgroundTaskRequest, .unknownRun, .unknownSession, .unknownLease,
+                .unknownTask,
                 .unknownSubscription,
                 .unknownCredential, .unknownKey, .unknownDelivery, .unknownBulkOperation,
                 .unknownHost,
                 .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
-            case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
+            case .clientKindDiffers, .clientForceQuit, .clientNotRunning, .assertionsHeld,
+                .identifierTaken, .handlerRegistered, .immediateRunIneligible, .runEnded,
+                .sessionKindDiffers, .sessionFinishing,
                 .sessionEnded, .bodyGone, .taskNotCompleted,
                 .taskNotAsked, .requestInFlight, .taskEnded,
                 .taskNotEnded, .taskInUse,
@@ -211,7 +242,7 @@ extension ProblemDetails {
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
-            case .tooManyReaders, .tooManyRequests, .quotaExceeded: 429
+            case .tooManyReaders, .tooManyRequests, .quotaExceeded, .tooManyPendingTaskRequests: 429
             case .internalError: 500
             case .credentialsNotConfigured: 501
             case .unavailable, .queueFull: 503
@@ -229,6 +260,10 @@ extension ProblemDetails {
             case .insufficientScope: "The API key is not allowed to do this"
             case .unknownRoute: "There is nothing at this path"
             case .unknownClient: "There is no such client"
+            case .unknownAssertion: "There is no such assertion"
+            case .unknownHandler: "There is no such handler"
+            case .unknownBackgroundTaskRequest: "There is no such pending request"
+            case .unknownRun: "There is no such run"
             case .unknownSession: "There is no such session"
             case .unknownLease: "There is no such lease"
             case .unknownTask: "There is no such task"
@@ -243,6 +278,14 @@ extension ProblemDetails {
             case .unknownResumeData: "There is no such resume data"
             case .clientKindDiffers: "The client has another kind"
             case .clientForceQuit: "The client was force-quit"
+            case .clientNotRunning: "The client is not running"
+            case .assertionsHeld: "The client holds assertions"
+            case .notPermitted: "The background task is not permitted"
+            case .handlerRegistered: "The handler is registered already"
+            case .immediateRunIneligible: "The background task cannot run at once"
+            case .runEnded: "The run has ended"
+            case .tooManyPendingTaskRequests: "Too many requests are pending"
+            case .identifierTaken: "The identifier is taken"
             case .sessionKindDiffers: "The session has another kind"
             case .sessionFinishing: "The session is finishing"
             case .sessionEnded: "The session has ended"

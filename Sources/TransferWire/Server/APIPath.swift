@@ -26,6 +26,27 @@ package enum APIPath {
     /// Returns the path of a client.
     package static func client(_ name: String) -> String { "/v1/clients/\(name)" }
 
+    /// Returns the path of an assertion.
+    package static func assertion(_ id: some CustomStringConvertible) -> String {
+        "/v1/assertions/\(id)"
+    }
+
+    /// Returns the path of a registered handler, whose identifier needs no escapes.
+    package static func handler(
+        _ identifier: some CustomStringConvertible,
+        of client: String? = nil
+    ) -> String {
+        "/v1/background-tasks/handlers/\(identifier)\(query(client))"
+    }
+
+    /// Returns the path of a pending request for a background task.
+    package static func taskRequest(
+        _ identifier: some CustomStringConvertible,
+        of client: String? = nil
+    ) -> String {
+        "/v1/background-tasks/requests/\(identifier)\(query(client))"
+    }
+
     /// Returns the path of a task.
     package static func task(_ id: some CustomStringConvertible) -> String { "/v1/tasks/\(id)" }
 

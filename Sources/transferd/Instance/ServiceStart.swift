@@ -169,7 +169,8 @@ final class ServiceStart: Sendable {
             watch: watch,
             connections: connections,
             counters: metrics.requests,
-            wake: { [signals] in signals.tell(Set(Signal.allCases)) },
+            wake: { [signals] in signals.tell([.work, .deliveries, .events, .control]) },
+            onTimers: { [signals] in signals.tell([.timers, .deliveries, .events]) },
             sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(
                 try Data(

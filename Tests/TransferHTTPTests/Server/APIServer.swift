@@ -81,6 +81,7 @@ struct APIServer: Sendable {
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
             wake: { wakes.count() },
+            onTimers: { wakes.count() },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger

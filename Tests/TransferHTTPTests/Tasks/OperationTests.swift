@@ -36,6 +36,7 @@ import TransferWire
             health: health,
             watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             wake: {},
+            onTimers: {},
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger

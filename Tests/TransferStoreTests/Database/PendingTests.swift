@@ -117,7 +117,11 @@ import TransferTestSupport
             _ = try await fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: .default)
         } else {
             _ = try await fixture.aside.execute(
-                "UPDATE client SET lifecycle = \(lifecycle.rawValue)"
+                """
+                UPDATE client SET lifecycle = \(lifecycle.rawValue),
+                    grace_ends_at = CASE WHEN \(lifecycle == .background) THEN now() END,
+                    assertions_end_at = CASE WHEN \(lifecycle == .background) THEN now() END
+                """
             )
         }
         _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: .default)

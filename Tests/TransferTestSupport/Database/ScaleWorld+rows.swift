@@ -312,9 +312,17 @@ extension ScaleWorld {
     private var otherRows: [Query] {
         [
             """
-            INSERT INTO task_owner (task_id, tenant_id, lease_token)
-            SELECT \(taskID("n")), \(tenantID), \(uuid("\(epoch)", "'c000'", "n / 100"))
+            INSERT INTO task_owner (task_id, tenant_id, lease_token, client_id)
+            SELECT \(taskID("n")), \(tenantID), \(uuid("\(epoch)", "'c000'", "n / 100")), (
+                SELECT c.id FROM client c
+                WHERE c.tenant_id = \(tenantID) AND c.identifier = 'default')
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
+            """
+            INSERT INTO assertion (id, client_id, name, began_at, ended_at)
+            SELECT \(uuid("\(epoch)", "'d000'", "n")), c.id, 'a', now(), now()
+            FROM generate_series(1, \(count)) AS n, client c
+            WHERE c.tenant_id = \(tenantID) AND c.identifier = 'default'
             """,
             """
             INSERT INTO client_string_change (task_id, through_sequence, client_string)

@@ -62,7 +62,7 @@ package struct ScaleWorld: Sendable {
         "delivery_attempt", "delivery_log", "expired_task", "resume_data", "abandoned_part",
         "revocation", "idempotency_key", "host", "host_tenant", "host_decision",
         "client_string_change", "task_owner", "credential", "session_credential",
-        "retried_failure", "bulk_operation",
+        "retried_failure", "bulk_operation", "timer", "assertion", "assertion_leak",
     ]
 }
 

@@ -7,6 +7,11 @@ package struct Stores: Sendable {
     package let tenants: TenantStore
     package let keys: KeyStore
     package let clients: ClientStore
+    package let assertions: AssertionStore
+    package let timers: TimerStore
+    package let handlers: HandlerStore
+    package let requests: BackgroundTaskRequestStore
+    package let runs: RunStore
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
@@ -39,6 +44,11 @@ package struct Stores: Sendable {
         tenants = TenantStore(database)
         keys = KeyStore(database)
         clients = ClientStore(database)
+        assertions = AssertionStore(database)
+        timers = TimerStore(database)
+        handlers = HandlerStore(database)
+        requests = BackgroundTaskRequestStore(database)
+        runs = RunStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)

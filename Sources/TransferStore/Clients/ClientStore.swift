@@ -42,7 +42,7 @@ extension ClientStore {
         try first(try await database.run(Self.selectClient(tenant, id)))
     }
 
-    private static func selectClient(_ tenant: TenantID, _ id: ClientID) -> Query {
+    static func selectClient(_ tenant: TenantID, _ id: ClientID) -> Query {
         """
         SELECT \(clientColumns) FROM client c
         WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
@@ -65,24 +65,6 @@ extension ClientStore {
         )
     }
 
-    /// Records that a client has gone into the background; one that was force-quit stays so.
-    ///
-    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
-    package func enterBackground(
-        tenant: TenantID,
-        id: ClientID
-    ) async throws(StoreError) -> Client? {
-        let rows = try await database.run([
-            """
-            UPDATE client SET lifecycle = 'background', lifecycle_changed_at = now()
-            WHERE tenant_id = \(tenant.uuid) AND identifier = \(id.name)
-                AND lifecycle NOT IN ('background', 'force_quit')
-            """,
-            Self.selectClient(tenant, id),
-        ])
-        return try first(rows[1])
-    }
-
     func first(_ rows: StoredRows) throws(StoreError) -> Client? {
         guard let row = rows.first else { return nil }
         return try Client(row)
@@ -90,7 +72,7 @@ extension ClientStore {
 
     /// The columns of a client `c`.
     static let clientColumns: Query = """
-        c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at
+        c.id, c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at
         """
 }
 
@@ -98,6 +80,7 @@ extension Client: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         self.init(
             id: try row.client("identifier"),
+            log: try row.session("id"),
             kind: try row.word("kind"),
             lifecycle: try row.word("lifecycle"),
             lifecycleChangedAt: try row.decode("lifecycle_changed_at"),

@@ -24,7 +24,12 @@ package struct Client: Sendable {
         package var isRunning: Bool { self == .active || self == .background }
     }
 
+    /// The time for which a client stays in the background that holds no assertion.
+    package static let grace: Duration = .seconds(5)
+
     package let id: ClientID
+    /// The log of the client's own events.
+    package let log: SessionID
     package let kind: Kind
     package let lifecycle: Lifecycle
     package let lifecycleChangedAt: Date
@@ -32,12 +37,14 @@ package struct Client: Sendable {
 
     package init(
         id: ClientID,
+        log: SessionID,
         kind: Kind,
         lifecycle: Lifecycle,
         lifecycleChangedAt: Date,
         createdAt: Date
     ) {
         self.id = id
+        self.log = log
         self.kind = kind
         self.lifecycle = lifecycle
         self.lifecycleChangedAt = lifecycleChangedAt

@@ -21,16 +21,13 @@ extension ClientStore {
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func forceQuit(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
-        let rows = try await database.run([
-            """
-            WITH quit AS (
-                UPDATE client c SET lifecycle = 'force_quit', lifecycle_changed_at = CASE
-                    c.lifecycle WHEN 'force_quit' THEN c.lifecycle_changed_at ELSE now() END
-                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
-                RETURNING \(Self.clientColumns)
-            )
-            SELECT * FROM quit
-            """,
+        let move = Self.requestMove(
+            of: id,
+            tenant,
+            to: .forceQuit,
+            where: "c.lifecycle <> 'force_quit'"
+        )
+        let quit: [Query] = [
             """
             WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit")),
             marked AS (
@@ -42,19 +39,50 @@ extension ClientStore {
             SELECT session_id FROM marked WHERE outstanding > 0
             ON CONFLICT (session_id) DO NOTHING
             """,
+            """
+            WITH ended AS (
+                UPDATE background_task_run r SET
+                    ended_at = clock_timestamp(), outcome = 'client_force_quit'
+                WHERE r.ended_at IS NULL AND r.client_id = (
+                    SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
+                RETURNING r.id, r.request_id, r.accepted_at
+            ),
+            accepted AS (
+                DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
+                    SELECT e.request_id FROM ended e WHERE e.accepted_at IS NOT NULL))
+            )
+            DELETE FROM timer WHERE subject = ANY (ARRAY(SELECT e.id FROM ended e))
+            """,
+            // What was launched and not accepted is launched again with the client.
+            """
+            WITH again AS (
+                UPDATE background_task_request q SET
+                    due_at = clock_timestamp(), waits_for = 'client_force_quit',
+                    waits_since = clock_timestamp()
+                WHERE q.due_at IS NULL AND q.client_id = (
+                    SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
+                RETURNING q.id
+            )
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT id, 'request', clock_timestamp() FROM again
+            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
+            """,
             // An instance that is delivering finds its claim gone; pending events wait for the
             // launch.
             """
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
                 due_at = clock_timestamp() + \(DeliveryStore.awayPause.milliseconds) * interval '1 ms'
-            FROM session s CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(id.name)
-                AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+            FROM (\(Self.selectLogs(of: id, tenant))) s
+            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+            WHERE d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
                 AND d.due_at IS NOT NULL
             """,
-        ])
-        guard let client = try first(rows[0]) else { return nil }
+        ]
+        let rows = try await database.run(
+            [Self.lock(id, of: tenant)] + move + quit + [Self.selectClient(tenant, id)]
+        )
+        guard let client = try first(rows[rows.count - 1]) else { return nil }
         let sessions = try await sessionsToCancel(of: id, tenant, limit: Self.forceQuitSessionsMax)
         for session in sessions { await CancellationStore(database).beginCancellation(of: session) }
         return client
@@ -85,28 +113,38 @@ extension ClientStore {
     /// - Returns: nil when the client is no longer as it was before.
     private func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
         let id = before.id
-        let rows = try await database.run([
-            """
-            WITH launched AS (
-                UPDATE client c SET lifecycle = 'active', lifecycle_changed_at = CASE
-                    c.lifecycle WHEN 'active' THEN c.lifecycle_changed_at ELSE now() END
-                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
-                    AND c.lifecycle = \(before.lifecycle.rawValue)
-                RETURNING \(Self.clientColumns)
-            )
-            SELECT * FROM launched
-            """,
+        let move = Self.requestMove(
+            of: id,
+            tenant,
+            to: .active,
+            where: """
+                c.lifecycle = \(before.lifecycle.rawValue) AND c.lifecycle <> 'active'
+                """
+        )
+        let launch: [Query] = [
             """
             WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
             UPDATE session_progress p SET is_force_quit = false
             FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
             before.lifecycle.isRunning ? "SELECT 1" : Fragment.tellPending(of: id, tenant),
+            """
+            UPDATE timer SET due_at = clock_timestamp()
+            WHERE due_at > clock_timestamp() AND subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                WHERE q.waits_for = 'client_force_quit' AND q.client_id = (
+                    SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))))
+            """,
             // A delivery that waits for another reason keeps its schedule, however often a client
             // launches.
             before.lifecycle == .forceQuit ? Self.makeDue(of: id, tenant) : "SELECT 1",
-        ])
-        guard let client = try first(rows[0]) else { return nil }
+        ]
+        let rows = try await database.run(
+            [Self.lock(id, of: tenant)] + move + launch + [Self.selectClient(tenant, id)]
+        )
+        guard let client = try first(rows[rows.count - 1]), client.lifecycle == .active else {
+            return nil
+        }
         // Repeated on its own, so that it waits for a claim that has seen the client as it was, and
         // undoes the waits which that claim has set.
         if before.lifecycle == .forceQuit {
@@ -124,8 +162,9 @@ extension ClientStore {
         UPDATE delivery d SET due_at = clock_timestamp()
         FROM (
             SELECT s.id AS session_id, b.id AS subscription_id
-            FROM session s CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
+            FROM (\(selectLogs(of: client, tenant))) s
+            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+            WHERE \(isActive)
             UNION ALL
             -- What its own subscriptions are told of the tenant's events.
             SELECT s.tenant_id, s.id FROM subscription s
@@ -135,6 +174,17 @@ extension ClientStore {
         WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
             AND d.session_id = ANY (ARRAY[x.session_id])
             AND d.due_at IS NOT NULL AND d.fence IS NULL
+        """
+    }
+
+    /// Selects the logs of a client, those of its sessions and its own.
+    private static func selectLogs(of client: ClientID, _ tenant: TenantID) -> Query {
+        """
+        SELECT s.id, s.tenant_id, s.client, s.identifier FROM session s
+        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+        UNION ALL
+        SELECT c.id, c.tenant_id, c.identifier, NULL FROM client c
+        WHERE \(isNamed(client, tenant))
         """
     }
 

@@ -208,8 +208,12 @@ import TransferTestSupport
         #expect(told.map(\.session) == [try await fixture.session().id])
         try await launch(fixture)
         let claims = try await fixture.claimDeliveries()
-        #expect(claims.map(\.acknowledgedSequence) == [0])
-        #expect(claims.map(\.session) == [try await fixture.session(of: Self.share).id])
+        #expect(claims.map(\.acknowledgedSequence) == [0, 0])
+        #expect(
+            Set(claims.map(\.session)) == [
+                try await fixture.session(of: Self.share).id, try await log(fixture),
+            ]
+        )
     }
 
     @Test func aTerminatedClientIsToldAndGoesOn() async throws {
@@ -232,7 +236,13 @@ import TransferTestSupport
         try await launch(fixture)
         _ = try await fixture.aside.execute("UPDATE client SET lifecycle = 'terminated'")
         try await launch(fixture)
-        #expect(try await fixture.claimDeliveries().isEmpty)
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.map(\.session) == [try await log(fixture)])
+    }
+
+    /// Returns the client's own log.
+    private func log(_ fixture: StoreFixture) async throws -> SessionID? {
+        try await fixture.stores.clients.client(tenant: fixture.tenant, id: Self.share)?.log
     }
 
     @Test func launchesAtTheSameTimeTellOnce() async throws {

@@ -7,6 +7,8 @@ import TransferWire
 struct ClientRoutes: Sendable {
     let stores: APIStores
     let wake: @Sendable () -> Void
+    /// Called after a moment was set at which a client has to be looked at.
+    let onTimers: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/clients") { request, context in
@@ -26,6 +28,12 @@ struct ClientRoutes: Sendable {
         }
         router.post("/v1/clients/{client}/background") { _, context in
             try await enterBackground(context.clientID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/clients/{client}/suspend") { _, context in
+            try await suspend(context.clientID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/clients/{client}/terminate") { _, context in
+            try await terminate(context.clientID(), tenant: context.requireTenant())
         }
         router.post("/v1/clients/{client}/force-quit") { _, context in
             try await forceQuit(context.clientID(), tenant: context.requireTenant())
@@ -91,6 +99,26 @@ struct ClientRoutes: Sendable {
     func enterBackground(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let client = try await stores.clients.enterBackground(tenant: tenant, id: id)
         if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
+        onTimers()
+        return try Self.answer(client)
+    }
+
+    func suspend(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        let client = try await stores.clients.suspend(tenant: tenant, id: id)
+        switch client?.lifecycle {
+        case .forceQuit: throw Problem.forceQuit(id)
+        case .terminated: throw Problem.clientNotRunning
+        case .active, .background: throw Problem(.assertionsHeld)
+        case .suspended, nil: break
+        }
+        onTimers()
+        return try Self.answer(client)
+    }
+
+    func terminate(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        let client = try await stores.clients.terminate(tenant: tenant, id: id)
+        if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
+        onTimers()
         return try Self.answer(client)
     }
 

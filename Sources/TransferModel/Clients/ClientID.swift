@@ -11,9 +11,9 @@ package struct ClientID: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates a name; nil for invalid text, so that no name ever has to be escaped.
     package init?(_ name: String) {
-        guard (1...Self.bytesMax).contains(name.utf8.count),
-            name.utf8.allSatisfy(Self.isNameByte)
-        else { return nil }
+        guard (1...Self.bytesMax).contains(name.utf8.count), Self.hasOnlyNameBytes(name) else {
+            return nil
+        }
         self.name = name
     }
 
@@ -24,6 +24,10 @@ package struct ClientID: Hashable, Sendable, CustomStringConvertible {
 
     /// The name to put in links; nil for the default client, which needs none.
     package var nameInLinks: String? { self == .default ? nil : name }
+
+    /// Whether a text consists of letters, digits, dots, hyphens and underscores, so that it never
+    /// has to be escaped.
+    static func hasOnlyNameBytes(_ text: String) -> Bool { text.utf8.allSatisfy(isNameByte) }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -1,0 +1,49 @@
+import TransferModel
+import TransferStore
+
+/// The part of the engine that does what is due for clients and their background tasks.
+struct TimerWatcher: Sendable {
+    /// The shortest pause, while what is due is held by others.
+    private static let pauseMin: Duration = .milliseconds(20)
+
+    let timers: TimerStore
+    let control: ControlStore
+    let network: NetworkStatus
+    /// The longest time without a look, should a signal be lost.
+    let interval: Duration
+    /// Called when events were committed.
+    let onEvents: @Sendable () -> Void
+    /// Called when running attempts may have to stop.
+    let onCancelled: @Sendable () -> Void
+
+    /// Does a bounded part of what is due, as close to its time as that of the next is known.
+    func turn() async throws(StoreError) -> Chore.Next {
+        guard let wait = try await timers.untilNextTimer() else { return .after(interval) }
+        guard wait == .zero else { return .after(min(wait, interval)) }
+        var count = try await timers.advanceClients()
+        count += try await timers.advanceRuns()
+        let requests = try await timers.dueRequests()
+        if !requests.isEmpty {
+            let hasNetwork = network.isReachable
+            count += try await timers.decide(
+                requests.map { ($0, LaunchDecision($0, hasNetwork: hasNetwork)) }
+            )
+        }
+        guard count > 0 else { return .after(Self.pauseMin) }
+        onEvents()
+        return .more
+    }
+
+    /// Cancels a page of the transfers of runs that have expired.
+    func cancelTransfers() async throws(StoreError) -> Chore.Next {
+        let transfers = try await timers.transfersToCancel()
+        guard !transfers.isEmpty else { return .rest }
+        for transfer in transfers {
+            guard let task = transfer.task else { continue }
+            _ = try await control.cancelTask(tenant: transfer.tenant, id: task)
+        }
+        try await timers.forgetTransfers(transfers)
+        onCancelled()
+        return .more
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// The routes of `/v1/background-tasks/requests`.
+struct BackgroundTaskRequestRoutes: Sendable {
+    let stores: APIStores
+    /// Called after a moment was set at which a request has to be looked at.
+    let onTimers: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.post("/v1/background-tasks/requests") { request, context in
+            try await submit(request.jsonBody(), tenant: context.requireTenant())
+        }
+        router.get("/v1/background-tasks/requests") { request, context in
+            let query = try QueryParameters(request, allowed: [QueryParameters.client])
+            return try await list(of: query.client() ?? .default, context.requireTenant())
+        }
+        router.delete("/v1/background-tasks/requests") { request, context in
+            let query = try QueryParameters(request, allowed: [QueryParameters.client])
+            return try await cancel(
+                nil,
+                of: query.client() ?? .default,
+                context.requireTenant()
+            )
+        }
+        router.get("/v1/background-tasks/requests/{identifier}") { request, context in
+            try await get(context.backgroundTask(request))
+        }
+        router.delete("/v1/background-tasks/requests/{identifier}") { request, context in
+            let address = try context.backgroundTask(request)
+            return try await cancel(address.identifier, of: address.client, address.tenant)
+        }
+    }
+
+    func submit(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let submission = try decoded(BackgroundTaskSubmission.self, from: body)
+        let (request, client) = try submission.request()
+        let occurrence = request.recurrence.map {
+            $0.first(earliest: request.earliestBeginAt, now: Date.now)
+        }
+        let result = try await stores.requests.submitRequest(
+            request,
+            BackgroundTaskRequestID(.version7()),
+            occurrence: occurrence ?? nil,
+            of: client,
+            tenant: tenant
+        )
+        switch result {
+        case .submitted(let pending):
+            if request.strategy == .fail { try await launchAtOnce(pending, tenant) }
+            onTimers()
+            return try .json(
+                BackgroundTaskRequestDocument(pending),
+                status: .created,
+                location: APIPath.taskRequest(request.identifier, of: client.nameInLinks)
+            )
+        case .notPermitted:
+            throw Problem(
+                .notPermitted,
+                "The tenant has to permit the identifier, and the client to register a handler."
+            )
+        case .unavailable: throw Problem.backgroundTasksOff
+        case .clientForceQuit: throw Problem.forceQuit(client)
+        case .unknownClient: throw Problem.unknownClient
+        case .tooManyPending(let kind):
+            throw Problem(
+                .tooManyPendingTaskRequests,
+                "A client has at most \(kind.pendingMax) pending of the kind `\(kind.rawValue)`."
+            )
+        case .unfit(let kind): throw Problem(unfitFor: kind)
+        }
+    }
+
+    /// Launches a request that may not wait, or cancels it.
+    private func launchAtOnce(_ pending: PendingRequest, _ tenant: TenantID) async throws {
+        for request in try await stores.timers.dueRequests(only: pending.id) {
+            let decision = LaunchDecision(request, hasNetwork: true)
+            guard case .launch = decision else { continue }
+            _ = try await stores.timers.decide([(request, decision)])
+        }
+        let identifier = pending.request.identifier
+        let left = try await stores.requests.pendingRequest(
+            identifier,
+            of: pending.client,
+            tenant: tenant
+        )
+        guard left?.id == pending.id else { return }
+        _ = try await stores.requests.cancelRequests(identifier, of: pending.client, tenant: tenant)
+        throw Problem(
+            .immediateRunIneligible,
+            "It cannot run at once, and the strategy `fail` does not let it wait."
+        )
+    }
+
+    func list(of client: ClientID, _ tenant: TenantID) async throws -> Answer {
+        let pending = try await stores.requests.pendingRequests(of: client, tenant: tenant)
+        if pending.isEmpty { try await stores.clients.require(client, of: tenant) }
+        return try .json(
+            Page(items: pending.map { BackgroundTaskRequestDocument($0) }, nextCursor: nil)
+        )
+    }
+
+    func get(_ address: BackgroundTaskAddress) async throws -> Answer {
+        let pending = try await stores.requests.pendingRequest(
+            address.identifier,
+            of: address.client,
+            tenant: address.tenant
+        )
+        guard let pending else {
+            try await stores.clients.require(address.client, of: address.tenant)
+            throw Problem(.unknownBackgroundTaskRequest)
+        }
+        return try .json(BackgroundTaskRequestDocument(pending))
+    }
+
+    func cancel(
+        _ identifier: BackgroundTaskIdentifier?,
+        of client: ClientID,
+        _ tenant: TenantID
+    ) async throws -> Answer {
+        let isKnown = try await stores.requests.cancelRequests(
+            identifier,
+            of: client,
+            tenant: tenant
+        )
+        guard isKnown else { throw Problem.unknownClient }
+        return Answer(status: .noContent)
+    }
+}
+
+extension ClientStore {
+    /// Throws the problem of an unknown client unless the tenant has it.
+    func require(_ client: ClientID, of tenant: TenantID) async throws {
+        guard try await self.client(tenant: tenant, id: client) != nil else {
+            throw Problem.unknownClient
+        }
+    }
+}
+
+extension Problem {
+    /// The seconds after which a client should retry whose tenant has background tasks switched
+    /// off.
+    private static let switchedOffRetryAfterSeconds = 300
+
+    /// The problem of a request while the tenant has background tasks switched off.
+    static let backgroundTasksOff: Problem = {
+        var problem = Problem(
+            .unavailable,
+            "The tenant has background tasks switched off, in its background settings."
+        )
+        problem.headers[.retryAfter] = String(switchedOffRetryAfterSeconds)
+        return problem
+    }()
+
+    /// The problem of a request that says what its kind of handler has no use for.
+    fileprivate init(unfitFor kind: BackgroundTaskKind) {
+        let rule =
+            switch kind {
+            case .appRefresh: "takes no title, strategy or need of power"
+            case .processing: "takes no title and no strategy"
+            case .continuedProcessing:
+                "needs a title, and takes no date, interval, recurrence or need of power"
+            }
+        self.init([
+            FieldError(
+                pointer: "/identifier",
+                .invalidValue,
+                "Its handler is of the kind `\(kind.rawValue)`, which \(rule)."
+            )
+        ])
+    }
+}
+
+extension BackgroundTaskRequestDocument {
+    init(_ pending: PendingRequest) {
+        let request = pending.request
+        self.init(
+            id: pending.id.description,
+            identifier: request.identifier.name,
+            client: pending.client.name,
+            kind: pending.kind.rawValue,
+            submittedAt: Timestamp(pending.submittedAt),
+            requiresNetworkConnectivity: request.requiresNetworkConnectivity,
+            requiresExternalPower: request.requiresExternalPower,
+            cancelsTransfersAtExpiry: request.cancelsTransfersAtExpiry,
+            completesWithTransfers: request.completesWithTransfers,
+            waitsFor: Wait(
+                reason: pending.wait.reason.rawValue,
+                since: Timestamp(pending.wait.since),
+                until: pending.wait.until.map(Timestamp.init)
+            )
+        )
+        earliestBeginAt = request.earliestBeginAt.map(Timestamp.init)
+        minIntervalSeconds = request.minInterval.map { $0 / .seconds(1) }
+        recurrence = request.recurrence.map { RecurrenceDocument($0) }
+        title = request.title
+        subtitle = request.subtitle
+    }
+}
+
+extension RecurrenceDocument {
+    fileprivate init(_ recurrence: Recurrence) {
+        self.init()
+        switch recurrence.rule {
+        case .every(let interval): everySeconds = interval / .seconds(1)
+        case .cron(let expression, let zone):
+            cron = expression.text
+            timeZone = zone.identifier
+        }
+        missed = recurrence.missed.rawValue
+        jitterSeconds = recurrence.jitter / .seconds(1)
+    }
+}

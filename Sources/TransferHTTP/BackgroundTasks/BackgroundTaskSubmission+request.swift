@@ -1,0 +1,107 @@
+import Foundation
+import TransferModel
+import TransferWire
+
+extension BackgroundTaskSubmission {
+    /// Returns the request that this body asks for, and its client.
+    ///
+    /// - Throws: ``Problem`` with everything that is wrong.
+    func request() throws(Problem) -> (BackgroundTaskRequest, ClientID) {
+        var check = RangeCheck(pointer: "")
+        let identifier = BackgroundTaskIdentifier(identifier)
+        if identifier == nil {
+            check.errors.append(
+                FieldError(
+                    pointer: "/identifier",
+                    .invalidIdentifier,
+                    BackgroundTaskIdentifier.rule
+                )
+            )
+        }
+        let client = client.map { ClientID($0) } ?? .default
+        if client == nil {
+            check.errors.append(
+                FieldError(pointer: "/client", .invalidIdentifier, ClientRule.name)
+            )
+        }
+        for (name, words) in [("title", title), ("subtitle", subtitle)] {
+            guard let words, !RunWords.isValid(words) else { continue }
+            check.refuse(name, RunWords.rule)
+        }
+        let strategy = strategy.map { BackgroundTaskRequest.Strategy(rawValue: $0) } ?? .queue
+        if strategy == nil { check.refuse("strategy", "Must be `queue` or `fail`.") }
+        let minInterval = check.seconds(
+            minIntervalSeconds,
+            BackgroundTaskRequest.minIntervalRange,
+            "min_interval_seconds"
+        )
+        let recurrence = self.recurrence?.recurrence(into: &check.errors)
+        guard check.errors.isEmpty, let identifier, let client, let strategy else {
+            throw Problem(check.errors)
+        }
+        var request = BackgroundTaskRequest(identifier: identifier)
+        request.earliestBeginAt = earliestBeginAt?.date
+        request.requiresNetworkConnectivity = requiresNetworkConnectivity ?? false
+        request.requiresExternalPower = requiresExternalPower ?? false
+        request.minInterval = minInterval
+        request.recurrence = recurrence
+        request.cancelsTransfersAtExpiry = cancelsTransfersAtExpiry ?? false
+        request.completesWithTransfers = completesWithTransfers ?? false
+        request.title = title
+        request.subtitle = subtitle
+        request.strategy = strategy
+        return (request, client)
+    }
+}
+
+extension RecurrenceDocument {
+    /// Returns the recurrence; nil, with what is wrong in `errors`, if there is none of that form.
+    fileprivate func recurrence(into errors: inout [FieldError]) -> Recurrence? {
+        var check = RangeCheck(pointer: "/recurrence")
+        let missed = missed.map { Recurrence.MissedPolicy(rawValue: $0) } ?? .once
+        if missed == nil { check.refuse("missed", "Must be `skip`, `once` or `all`.") }
+        let jitter = check.seconds(jitterSeconds, Recurrence.jitterRange, "jitter_seconds")
+        let interval = check.seconds(everySeconds, Recurrence.intervalRange, "every_seconds")
+        var rule: Recurrence.Rule?
+        switch (everySeconds, cron) {
+        case (nil, nil), (.some, .some):
+            check.errors.append(
+                FieldError(
+                    pointer: "/recurrence",
+                    .invalidValue,
+                    "Must have either `every_seconds` or `cron`."
+                )
+            )
+        case (.some, nil):
+            rule = interval.map { .every($0) }
+            if timeZone != nil { check.refuse("time_zone", "Belongs to `cron`.") }
+        case (nil, .some(let text)): rule = cronRule(text, &check)
+        }
+        errors += check.errors
+        guard check.errors.isEmpty, let rule, let missed else { return nil }
+        return Recurrence(rule: rule, missed: missed, jitter: jitter ?? .zero)
+    }
+
+    private func cronRule(_ text: String, _ check: inout RangeCheck) -> Recurrence.Rule? {
+        let zone = TimeZone(knownAs: timeZone ?? "UTC")
+        if zone == nil { check.refuse("time_zone", "Must be a name in the tz database.") }
+        do throws(CronExpression.SyntaxError) {
+            let expression = try CronExpression(text)
+            return zone.map { .cron(expression, $0) }
+        } catch {
+            check.refuse("cron", "At byte \(error.offset): \(error.message)")
+            return nil
+        }
+    }
+}
+
+extension TimeZone {
+    /// The zone with that name in the tz database; nil for an abbreviation or an offset, which
+    /// Foundation would take too.
+    fileprivate init?(knownAs name: String) {
+        guard name == "UTC" || name.utf8.contains(UInt8(ascii: "/")),
+            let zone = TimeZone(identifier: name)
+        else { return nil }
+        self = zone
+    }
+}

@@ -1,0 +1,86 @@
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// The routes of `/v1/tenant/background-settings`.
+struct BackgroundSettingsRoutes: Sendable {
+    let stores: APIStores
+    /// Called after requests may have become due.
+    let onTimers: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.get("/v1/tenant/background-settings") { _, context in
+            let settings = try await stores.tenants.backgroundSettings(
+                of: context.requireTenant()
+            )
+            return try Answer.json(BackgroundSettingsDocument(settings))
+        }
+        router.patch("/v1/tenant/background-settings") { request, context in
+            let body = try await request.jsonBody()
+            let change = try decoded(BackgroundSettingsPatchRequest.self, from: body).change()
+            let settings = try await stores.tenants.changeBackgroundSettings(
+                of: context.requireTenant(),
+                change
+            )
+            onTimers()
+            return try Answer.json(BackgroundSettingsDocument(settings))
+        }
+    }
+}
+
+extension BackgroundSettingsPatchRequest {
+    /// Returns the change that this body asks for.
+    fileprivate func change() throws(Problem) -> BackgroundSettingsChange {
+        var check = RangeCheck(pointer: "")
+        var change = BackgroundSettingsChange()
+        change.areTasksOn = enabled
+        if let capacity {
+            change.capacity = BackgroundSettings.Capacity(rawValue: capacity)
+            if change.capacity == nil { check.refuse("capacity", "Must be `idle` or `busy`.") }
+        }
+        change.assertionBudget = check.seconds(
+            assertionBudgetSeconds,
+            BackgroundSettings.assertionBudgetRange,
+            "assertion_budget_seconds"
+        )
+        change.appRefreshTime = check.seconds(
+            appRefreshSeconds,
+            BackgroundSettings.appRefreshTimeRange,
+            "app_refresh_seconds"
+        )
+        change.processingTime = check.seconds(
+            processingSeconds,
+            BackgroundSettings.processingTimeRange,
+            "processing_seconds"
+        )
+        if let terms = permittedIdentifiers {
+            if terms.count > PermittedIdentifiers.termsMax {
+                check.refuse(
+                    "permitted_identifiers",
+                    "Must have at most \(PermittedIdentifiers.termsMax) items."
+                )
+            }
+            for (index, term) in terms.prefix(PermittedIdentifiers.termsMax).enumerated()
+            where !PermittedIdentifiers.isTerm(term) {
+                check.refuse("permitted_identifiers/\(index)", PermittedIdentifiers.rule)
+            }
+            change.permittedIdentifiers = PermittedIdentifiers(stored: terms)
+        }
+        guard check.errors.isEmpty else { throw Problem(check.errors) }
+        return change
+    }
+}
+
+extension BackgroundSettingsDocument {
+    fileprivate init(_ settings: BackgroundSettings) {
+        self.init(
+            permittedIdentifiers: settings.permittedIdentifiers.terms,
+            enabled: settings.areTasksOn,
+            capacity: settings.capacity.rawValue,
+            assertionBudgetSeconds: settings.assertionBudget / .seconds(1),
+            appRefreshSeconds: settings.appRefreshTime / .seconds(1),
+            processingSeconds: settings.processingTime / .seconds(1)
+        )
+    }
+}

@@ -1,0 +1,54 @@
+package import Foundation
+
+/// What is done about a request whose time has come.
+package enum LaunchDecision: Equatable, Sendable {
+    /// It is launched; a request that recurs then waits for its next occurrence.
+    case launch(next: Date?)
+    /// It waits; without a time, until somebody says that what it waits for is there.
+    case wait(RequestWait.Reason, until: Date?)
+    /// Its occurrence was missed, and is left out; nil when there is no other.
+    case skip(next: Date?)
+
+    /// Decides what is done about `request` while the network can be reached, or not.
+    package init(_ request: DueRequest, hasNetwork: Bool) {
+        let facts = request.facts
+        // A launch that is repeated comes before its next occurrence, and does not replace it.
+        let isEarly = request.occurrenceAt > facts.now
+        let next = request.recurrence.flatMap { recurrence in
+            isEarly
+                ? request.occurrenceAt
+                : recurrence.next(after: request.occurrenceAt, now: facts.now)
+        }
+        let lateness = facts.now.timeIntervalSince(request.occurrenceAt)
+        if let recurrence = request.recurrence, recurrence.missed == .skip,
+            request.reason == .date,
+            lateness > (Recurrence.missedAfter + recurrence.jitter) / .seconds(1)
+        {
+            self = .skip(next: next)
+            return
+        }
+        if let wait = Self.wait(request, hasNetwork: hasNetwork) {
+            self = wait
+        } else {
+            self = .launch(next: next)
+        }
+    }
+
+    private static func wait(_ request: DueRequest, hasNetwork: Bool) -> LaunchDecision? {
+        let facts = request.facts
+        if facts.isClientForceQuit { return .wait(.clientForceQuit, until: nil) }
+        if facts.isDisabled { return .wait(.disabled, until: nil) }
+        if let least = request.minInterval, let last = facts.lastLaunchedAt {
+            let earliest = last + least / .seconds(1)
+            if earliest > facts.now { return .wait(.interval, until: earliest) }
+        }
+        if facts.isRunning { return .wait(.run, until: nil) }
+        if facts.openRuns >= BackgroundTaskRun.openMax { return .wait(.budget, until: nil) }
+        if facts.isUnheard { return .wait(.subscription, until: nil) }
+        if request.requiresNetworkConnectivity, !hasNetwork { return .wait(.network, until: nil) }
+        if request.requiresExternalPower, !facts.isCapacityIdle {
+            return .wait(.capacity, until: nil)
+        }
+        return nil
+    }
+}

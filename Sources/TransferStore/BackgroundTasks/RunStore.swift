@@ -1,0 +1,319 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// The launches of background tasks.
+package struct RunStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension RunStore {
+    /// The number of rows that one call of ``pruneRuns(endedBefore:)`` removes.
+    package static let pruneMax = 1000
+
+    /// Returns a run.
+    package func run(
+        _ id: BackgroundTaskRunID,
+        of tenant: TenantID
+    ) async throws(StoreError) -> BackgroundTaskRun? {
+        let rows = try await database.run(Self.select(where: Self.isNamed(id, tenant)))
+        guard let row = rows.first else { return nil }
+        return try BackgroundTaskRun(row)
+    }
+
+    /// Returns a page of a client's runs, the newest first.
+    package func runs(
+        of client: ClientID,
+        tenant: TenantID,
+        identifier: BackgroundTaskIdentifier? = nil,
+        before: BackgroundTaskRunID?,
+        limit: Int
+    ) async throws(StoreError) -> [BackgroundTaskRun] {
+        let isNamed: Query = identifier.map { "x.identifier = \($0.name)" } ?? "true"
+        let isBefore: Query = before.map { "x.id < \($0.uuid)" } ?? "true"
+        return try await database.fetch(
+            BackgroundTaskRun.self,
+            """
+            \(Self.select(where: """
+                r.id = ANY (ARRAY(
+                    SELECT x.id FROM background_task_run x
+                    WHERE x.client_id = (
+                            SELECT o.id FROM client o
+                            WHERE o.tenant_id = \(tenant.uuid) AND o.identifier = \(client.name))
+                        AND \(isNamed) AND \(isBefore)
+                    ORDER BY x.id DESC LIMIT \(limit)))
+                """))
+            ORDER BY r.id DESC
+            """
+        )
+    }
+
+    /// Records that a client has taken up a run.
+    package func acceptRun(
+        _ id: BackgroundTaskRunID,
+        of tenant: TenantID
+    ) async throws(StoreError) -> RunChangeResult {
+        try await change(
+            id,
+            of: tenant,
+            to: "accepted_at = coalesce(r.accepted_at, clock_timestamp())"
+        )
+    }
+
+    /// Moves the deadline of a run by `time`, within the bound of its kind.
+    package func extendRun(
+        _ id: BackgroundTaskRunID,
+        by time: Duration,
+        of tenant: TenantID
+    ) async throws(StoreError) -> RunChangeResult {
+        let kinds = BackgroundTaskKind.allCases
+        return try await change(
+            id,
+            of: tenant,
+            to: """
+                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                deadline_at = greatest(r.deadline_at, least(
+                    r.deadline_at + \(time.milliseconds) * interval '1 ms',
+                    r.launched_at + interval '1 ms' * (
+                        SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
+                            \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
+                        WHERE b.kind = r.kind))),
+                is_expiring = false
+                """
+        )
+    }
+
+    /// Records how far the client has got, and what it shows to the user.
+    package func reportProgress(
+        _ progress: BackgroundTaskRun.Progress,
+        title: String?,
+        subtitle: String?,
+        of id: BackgroundTaskRunID,
+        tenant: TenantID
+    ) async throws(StoreError) -> RunChangeResult {
+        try await change(
+            id,
+            of: tenant,
+            to: """
+                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                completed_units = \(progress.completedUnitCount),
+                total_units = \(progress.totalUnitCount),
+                title = coalesce(\(title), r.title), subtitle = coalesce(\(subtitle), r.subtitle)
+                """
+        )
+    }
+
+    /// Ends a run, once.
+    package func completeRun(
+        _ id: BackgroundTaskRunID,
+        isSuccessful: Bool,
+        of tenant: TenantID
+    ) async throws(StoreError) -> RunChangeResult {
+        let outcome: BackgroundTaskRun.State = isSuccessful ? .succeeded : .failed
+        return try await change(
+            id,
+            of: tenant,
+            to: """
+                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                ended_at = clock_timestamp(), outcome = \(outcome.rawValue)
+                """
+        )
+    }
+
+    /// Links transfers to a run, as many of them as the tenant has and there is room for.
+    package func linkTransfers(
+        _ tasks: [TaskID],
+        to id: BackgroundTaskRunID,
+        of tenant: TenantID
+    ) async throws(StoreError) -> RunChangeResult {
+        try await change(
+            id,
+            of: tenant,
+            to: "accepted_at = coalesce(r.accepted_at, clock_timestamp())",
+            then: [
+                """
+                INSERT INTO background_task_transfer (run_id, task_id)
+                SELECT r.id, t.id
+                FROM background_task_run r CROSS JOIN LATERAL (
+                    SELECT x.id, x.session_id FROM task x WHERE x.id = ANY (\(tasks.map(\.uuid)))
+                ) t
+                JOIN session s ON s.id = ANY (ARRAY[t.session_id]) AND s.tenant_id = \(tenant.uuid)
+                WHERE \(Self.isNamed(id, tenant)) AND r.ended_at IS NULL AND (
+                    SELECT count(*) FROM background_task_transfer l WHERE l.run_id = \(id.uuid)
+                ) + \(Int64(tasks.count)) <= \(BackgroundTaskRun.transfersMax)
+                ON CONFLICT (run_id, task_id) DO NOTHING
+                """
+            ]
+        )
+    }
+
+    /// Changes an open run under its client's lock.
+    private func change(
+        _ id: BackgroundTaskRunID,
+        of tenant: TenantID,
+        to assignments: Query,
+        then others: [Query] = []
+    ) async throws(StoreError) -> RunChangeResult {
+        let isIt = Self.isNamed(id, tenant)
+        let rows = try await database.run(
+            [
+                """
+                SELECT c.id FROM client c
+                WHERE c.id = (SELECT r.client_id FROM background_task_run r WHERE \(isIt))
+                FOR NO KEY UPDATE
+                """,
+                """
+                UPDATE background_task_run r SET \(assignments)
+                WHERE \(isIt) AND num_nulls(r.ended_at) = 1
+                """,
+            ] + others + Self.settle(where: isIt) + [Self.select(where: isIt)]
+        )
+        guard let row = rows[rows.count - 1].first else { return .unknown }
+        let run = try BackgroundTaskRun(row)
+        return rows[1].affectedCount == 1 ? .changed(run) : .ended(run)
+    }
+
+    /// Returns the statements that follow changes of runs `r` of locked clients: their timers, the
+    /// requests that were launched, and those that have waited for a run to end.
+    static func settle(where condition: Query) -> [Query] {
+        [
+            """
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
+            WHERE \(condition) AND r.ended_at IS NULL
+            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
+            """,
+            """
+            DELETE FROM timer WHERE subject = ANY (ARRAY(
+                SELECT r.id FROM background_task_run r
+                WHERE \(condition) AND r.ended_at IS NOT NULL))
+            """,
+            // What was accepted and does not recur is done.
+            """
+            DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
+                SELECT r.request_id FROM background_task_run r
+                WHERE \(condition) AND r.accepted_at IS NOT NULL))
+            """,
+            """
+            UPDATE timer SET due_at = clock_timestamp()
+            WHERE due_at > clock_timestamp() AND subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                WHERE q.waits_for IN ('run', 'budget') AND q.client_id = ANY (ARRAY(
+                    SELECT r.client_id FROM background_task_run r
+                    WHERE \(condition) AND r.ended_at IS NOT NULL))))
+            """,
+        ]
+    }
+
+    /// The next moment at which an open run `r` has to be looked at.
+    static func nextLook(_ run: Query) -> Query {
+        let r = run
+        return """
+            least(\(r).deadline_at,
+                CASE WHEN \(r).has_expiration_handler
+                    AND clock_timestamp() < \(r).deadline_at - \(notice)
+                    THEN \(r).deadline_at - \(notice) END,
+                CASE WHEN clock_timestamp() < \(r).launched_at + \(acceptTime)
+                    THEN \(r).launched_at + \(acceptTime) END,
+                CASE WHEN \(r).completes_with_transfers
+                    THEN clock_timestamp() + \(drainInterval) END)
+            """
+    }
+
+    static let notice: Query = "\(BackgroundTaskRun.notice.milliseconds) * interval '1 ms'"
+    static let acceptTime: Query =
+        "\(BackgroundTaskRun.acceptTimeMax.milliseconds) * interval '1 ms'"
+    /// The time between two looks at whether the transfers of a run have ended.
+    private static let drainInterval: Query = "interval '1 s'"
+
+    /// Returns the details of an event about a run in columns of `row`.
+    static func details(_ row: Query, run: Query) -> Query {
+        """
+        jsonb_build_object('run_id', \(run), 'identifier', \(row).identifier, 'kind', \(row).kind,
+            'deadline_us', (extract(epoch FROM \(row).deadline_at) * 1000000)::bigint)
+        """
+    }
+
+    /// Removes runs that ended before `retention`, at most ``pruneMax`` of them.
+    ///
+    /// The last run of an identifier stays while there is a request that waits for its interval.
+    ///
+    /// - Returns: the number of those removed.
+    package func pruneRuns(endedBefore retention: Duration) async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            WITH gone AS (
+                DELETE FROM background_task_run WHERE id = ANY (ARRAY(
+                    SELECT r.id FROM background_task_run r
+                    WHERE r.ended_at < clock_timestamp()
+                            - \(retention.milliseconds) * interval '1 ms'
+                        AND NOT r.must_cancel
+                    ORDER BY r.ended_at LIMIT \(Self.pruneMax) FOR UPDATE SKIP LOCKED))
+                RETURNING id
+            ),
+            transfer_row AS (
+                DELETE FROM background_task_transfer
+                WHERE run_id = ANY (ARRAY(SELECT g.id FROM gone g))
+            )
+            SELECT id FROM gone
+            """
+        )
+        return rows.count
+    }
+
+    static func isNamed(_ id: BackgroundTaskRunID, _ tenant: TenantID) -> Query {
+        "r.id = \(id.uuid) AND r.tenant_id = \(tenant.uuid)"
+    }
+
+    private static func select(where condition: Query) -> Query {
+        """
+        SELECT r.id, c.identifier AS client, r.identifier, r.kind, r.launched_at, r.deadline_at,
+            r.accepted_at, r.ended_at, r.occurrence_at, r.completed_units, r.total_units, r.title,
+            r.subtitle, coalesce(r.outcome, CASE
+                WHEN r.accepted_at IS NOT NULL OR \(isHeard) THEN 'running'
+                ELSE 'launched' END) AS state,
+            (SELECT count(*) FROM background_task_transfer l WHERE l.run_id = r.id) AS transfers
+        FROM background_task_run r JOIN client c ON c.id = ANY (ARRAY[r.client_id])
+        WHERE \(condition)
+        """
+    }
+
+    /// Whether a subscriber has accepted the launch of a run `r`.
+    static let isHeard: Query = """
+        EXISTS (
+            SELECT 1 FROM delivery d JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
+            WHERE d.session_id = r.client_id AND d.acknowledged_sequence >= r.launch_sequence
+                AND \(TimerStore.wantsLaunches("b"))
+                AND NOT EXISTS (
+                    SELECT 1 FROM delivery_log x
+                    WHERE x.subscription_id = d.subscription_id AND x.session_id = d.session_id
+                        AND r.launch_sequence BETWEEN coalesce(x.batch_first, x.sequence)
+                            AND x.sequence
+                        AND x.state IN ('dead', 'expired')))
+        """
+}
+
+extension BackgroundTaskRun: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        let total = try row.decodeIfPresent("total_units", as: Int64.self)
+        let completed = try row.decodeIfPresent("completed_units", as: Int64.self) ?? 0
+        self.init(
+            id: BackgroundTaskRunID(try row.decode("id")),
+            client: try row.client("client"),
+            identifier: BackgroundTaskIdentifier(stored: try row.decode("identifier")),
+            kind: try row.word("kind"),
+            state: try row.word("state"),
+            launchedAt: try row.decode("launched_at"),
+            deadlineAt: try row.decode("deadline_at"),
+            acceptedAt: try row.decodeIfPresent("accepted_at"),
+            endedAt: try row.decodeIfPresent("ended_at"),
+            occurrenceAt: try row.decodeIfPresent("occurrence_at"),
+            progress: total.map { Progress(completedUnitCount: completed, totalUnitCount: $0) },
+            title: try row.decodeIfPresent("title"),
+            subtitle: try row.decodeIfPresent("subtitle"),
+            transfers: try row.decode("transfers")
+        )
+    }
+}

@@ -1,0 +1,16 @@
+package import TransferModel
+
+/// The result of submitting a request for a background task.
+package enum SubmitRequestResult: Sendable {
+    case submitted(PendingRequest)
+    /// The client has registered no handler for the identifier, or may not.
+    case notPermitted
+    /// The tenant has background tasks switched off.
+    case unavailable
+    case clientForceQuit
+    case unknownClient
+    /// The client has as many requests of the kind pending as it may.
+    case tooManyPending(BackgroundTaskKind)
+    /// The kind of the handler has no use for a field of the request.
+    case unfit(BackgroundTaskKind)
+}

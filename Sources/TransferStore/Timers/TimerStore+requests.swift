@@ -1,0 +1,303 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TimerStore {
+    /// Returns the requests whose time has come, with what decides about them.
+    ///
+    /// Nothing is locked: ``decide(_:)`` makes only decisions that still apply. With `only`, nothing
+    /// else than that request is looked at.
+    package func dueRequests(
+        only: BackgroundTaskRequestID? = nil
+    ) async throws(StoreError) -> [DueRequest] {
+        let due = Self.due(
+            "'request'",
+            and: only.map { "t.subject = \($0.uuid)" } ?? "true"
+        )
+        let rows = try await database.run(
+            """
+            SELECT q.id, q.client_id, q.kind, q.launches, q.waits_for, q.occurrence_at,
+                q.recurrence, q.min_interval_ms, q.requires_network, q.requires_power,
+                now() AS now, c.lifecycle = 'force_quit' AS is_force_quit,
+                NOT n.are_background_tasks_on AS is_disabled, n.capacity = 'idle' AS is_idle,
+                \(BackgroundTaskRequestStore.lastLaunch(client: "q.client_id", identifier: "q.identifier"))
+                    AS last_launched_at,
+                EXISTS (
+                    SELECT 1 FROM background_task_run r
+                    WHERE r.client_id = q.client_id AND r.identifier = q.identifier
+                        AND r.ended_at IS NULL) AS is_running,
+                (SELECT count(*) FROM background_task_run r
+                    WHERE r.client_id = q.client_id AND r.ended_at IS NULL) AS open_runs,
+                coalesce((\(Self.hasOnlyDisabledHearers)), false) AS is_unheard
+            FROM (\(due)) t
+            JOIN background_task_request q ON q.id = ANY (ARRAY[t.subject])
+            JOIN client c ON c.id = ANY (ARRAY[q.client_id])
+            JOIN tenant n ON n.id = ANY (ARRAY[q.tenant_id])
+            """
+        )
+        var requests: [DueRequest] = []
+        var unreadable: [UUID] = []
+        for row in rows {
+            do throws(StoreError) {
+                requests.append(try DueRequest(row))
+            } catch {
+                unreadable.append(try row.decode("id"))
+            }
+        }
+        if !unreadable.isEmpty { try await putOff(unreadable) }
+        return requests
+    }
+
+    /// Puts requests off that this release cannot read, as after a downgrade, so that they hold up
+    /// no others.
+    private func putOff(_ requests: [UUID]) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE timer SET due_at = clock_timestamp()
+                + \(DecisionColumns.lookInterval.milliseconds) * interval '1 ms'
+            WHERE subject = ANY (\(requests))
+            """
+        )
+    }
+
+    /// Whether there are subscriptions that want to hear of launches of a client `c`, and each of
+    /// them is disabled; NULL if there are none.
+    private static let hasOnlyDisabledHearers: Query = """
+        SELECT bool_and(b.disabled_at IS NOT NULL) FROM (
+            SELECT x.disabled_at, x.event_types FROM subscription x
+            WHERE x.is_living AND x.tenant_id = c.tenant_id AND x.client IS NULL
+                AND x.session_identifier IS NULL
+            UNION ALL
+            SELECT x.disabled_at, x.event_types FROM subscription x
+            WHERE x.is_living AND x.tenant_id = c.tenant_id AND x.client = c.identifier
+                AND x.session_identifier IS NULL
+        ) b
+        WHERE \(wantsLaunches("b"))
+        """
+
+    /// Whether a subscription asks for `background_task.launch`.
+    static func wantsLaunches(_ subscription: Query) -> Query {
+        """
+        coalesce(\(subscription).event_types && ARRAY['background_task.launch',
+            'background_task.*'], true)
+        """
+    }
+
+    /// Carries out decisions about requests, of which those that no longer apply do nothing: a
+    /// request that was replaced, cancelled, or launched by another worker.
+    ///
+    /// - Returns: the number of those that were carried out.
+    package func decide(
+        _ decisions: [(request: DueRequest, decision: LaunchDecision)]
+    ) async throws(StoreError) -> Int {
+        let launches = DecisionColumns(decisions.filter { $0.decision.isLaunch })
+        let others = DecisionColumns(decisions.filter { !$0.decision.isLaunch })
+        let rows = try await database.run([
+            """
+            SELECT c.id FROM client c
+            WHERE c.id = ANY (\(decisions.map(\.request.clientID)))
+            ORDER BY c.id FOR NO KEY UPDATE
+            """,
+            Self.launch(launches),
+            Self.postpone(others),
+        ])
+        return rows[1].count + rows[2].count
+    }
+
+    /// Expects the clients to be locked.
+    private static func launch(_ input: DecisionColumns) -> Query {
+        """
+        WITH input AS (\(input.rows)),
+        chosen AS (
+            UPDATE background_task_request q SET
+                launches = q.launches + 1, due_at = i.next_due_at,
+                occurrence_at = coalesce(i.next_at, q.occurrence_at),
+                waits_for = 'date', waits_since = clock_timestamp()
+            FROM input i
+            WHERE q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
+                AND EXISTS (
+                    SELECT 1 FROM client c
+                    WHERE c.id = q.client_id AND c.lifecycle <> 'force_quit')
+                AND NOT EXISTS (
+                    SELECT 1 FROM background_task_run r
+                    WHERE r.client_id = q.client_id AND r.identifier = q.identifier
+                        AND r.ended_at IS NULL)
+            RETURNING q.id, q.client_id, q.tenant_id, q.identifier, q.kind, q.due_at,
+                q.cancels_transfers, q.completes_with_transfers, q.title, q.subtitle, i.run_id,
+                CASE WHEN q.recurrence IS NOT NULL THEN i.occurrence_at END AS occurrence_at
+        ),
+        opened AS MATERIALIZED (
+            SELECT s.*, clock_timestamp() AS launched_at, clock_timestamp()
+                    + CASE s.kind WHEN 'app_refresh' THEN n.app_refresh_time_ms
+                        ELSE n.processing_time_ms END * interval '1 ms' AS deadline_at,
+                coalesce(h.has_expiration_handler, false) AS has_expiration_handler
+            FROM chosen s JOIN tenant n ON n.id = ANY (ARRAY[s.tenant_id])
+            LEFT JOIN background_task_handler h
+                ON h.client_id = s.client_id AND h.identifier = s.identifier
+        ),
+        happening AS (
+            SELECT client_id, row_number() OVER (ORDER BY run_id) AS place,
+                'background_task.launch' AS kind, run_id AS subject,
+                \(RunStore.details("o", run: "o.run_id")) AS details
+            FROM opened o
+        ),
+        \(Fragment.recordClientEvents),
+        run_row AS (
+            INSERT INTO background_task_run (
+                id, client_id, tenant_id, request_id, identifier, kind, occurrence_at, launched_at,
+                launch_sequence, deadline_at, has_expiration_handler, cancels_transfers,
+                completes_with_transfers, title, subtitle)
+            SELECT o.run_id, o.client_id, o.tenant_id, o.id, o.identifier, o.kind, o.occurrence_at,
+                o.launched_at, n.sequence, o.deadline_at, o.has_expiration_handler,
+                o.cancels_transfers, o.completes_with_transfers, o.title, o.subtitle
+            FROM opened o JOIN numbered n ON n.subject = o.run_id
+        ),
+        run_timer AS (
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT run_id, 'run', \(RunStore.nextLook("o")) FROM opened o
+        ),
+        kept AS (
+            UPDATE timer t SET due_at = o.due_at FROM opened o
+            WHERE t.subject = ANY (ARRAY[o.id]) AND o.due_at IS NOT NULL
+        ),
+        ended AS (
+            DELETE FROM timer WHERE subject = ANY (ARRAY(
+                SELECT o.id FROM opened o WHERE o.due_at IS NULL))
+        )
+        SELECT run_id FROM opened
+        """
+    }
+
+    /// Expects the clients to be locked.
+    private static func postpone(_ input: DecisionColumns) -> Query {
+        """
+        WITH input AS (\(input.rows)),
+        moved AS (
+            UPDATE background_task_request q SET
+                occurrence_at = coalesce(i.next_at, q.occurrence_at),
+                due_at = coalesce(i.next_due_at, q.due_at),
+                waits_for = coalesce(i.reason, 'date'),
+                waits_since = CASE WHEN q.waits_for = coalesce(i.reason, 'date')
+                    THEN q.waits_since ELSE clock_timestamp() END
+            FROM input i
+            WHERE q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
+            RETURNING q.id, i.look_at
+        )
+        UPDATE timer t SET due_at = m.look_at FROM moved m WHERE t.subject = ANY (ARRAY[m.id])
+        RETURNING t.subject
+        """
+    }
+
+    /// Makes the requests of a tenant due that wait for one of `reasons`.
+    ///
+    /// - Returns: the statement; it locks nothing, because looking once too often does nothing.
+    static func makeDue(waitingFor reasons: [RequestWait.Reason], of tenant: TenantID) -> Query {
+        """
+        UPDATE timer SET due_at = clock_timestamp()
+        WHERE subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                WHERE q.tenant_id = \(tenant.uuid)
+                    AND q.waits_for = ANY (\(reasons.map(\.rawValue)))
+                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')))
+            AND due_at > clock_timestamp()
+        """
+    }
+
+    /// Makes a page of all requests due that wait for the network.
+    ///
+    /// - Returns: the number of these requests; more may wait.
+    package func releaseForNetwork() async throws(StoreError) -> Int {
+        try await database.run(
+            """
+            UPDATE timer SET due_at = clock_timestamp()
+            WHERE subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                JOIN timer t ON t.subject = q.id AND t.due_at > clock_timestamp()
+                WHERE q.waits_for = 'network'
+                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')
+                LIMIT \(Self.turnMax)))
+            """
+        ).affectedCount
+    }
+}
+
+/// Decisions as columns of a statement.
+private struct DecisionColumns {
+    var ids: [UUID] = []
+    var launches: [Int32] = []
+    var runs: [UUID] = []
+    var occurrences: [Date] = []
+    var nexts: [Date?] = []
+    var nextDues: [Date?] = []
+    var looks: [Date?] = []
+    var reasons: [String?] = []
+
+    /// The time after which a request is looked at again that waits for somebody's word, should that
+    /// come just while the decision to wait is made.
+    static let lookInterval: Duration = .seconds(60)
+
+    init(_ decisions: [(request: DueRequest, decision: LaunchDecision)]) {
+        for (request, decision) in decisions {
+            ids.append(request.id.uuid)
+            launches.append(request.launches)
+            runs.append(UUID.version7())
+            occurrences.append(min(request.occurrenceAt, request.facts.now))
+            let jitter = (request.recurrence?.jitter ?? .zero) / .seconds(1)
+            let delay = jitter > 0 ? Double.random(in: 0..<jitter) : 0
+            switch decision {
+            case .launch(let next), .skip(let next):
+                nexts.append(next)
+                nextDues.append(next.map { $0 + delay })
+                looks.append(next.map { $0 + delay })
+                reasons.append(nil)
+            case .wait(let reason, let until):
+                nexts.append(nil)
+                nextDues.append(until)
+                looks.append(until ?? request.facts.now + Self.lookInterval / .seconds(1))
+                reasons.append(reason.rawValue)
+            }
+        }
+    }
+
+    var rows: Query {
+        """
+        SELECT id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason
+        FROM unnest(\(ids), \(launches), \(runs), \(occurrences), \(nexts), \(nextDues),
+            \(looks), \(reasons))
+            AS x (id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason)
+        """
+    }
+}
+
+extension LaunchDecision {
+    fileprivate var isLaunch: Bool {
+        if case .launch = self { true } else { false }
+    }
+}
+
+extension DueRequest: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        var facts = Facts(now: try row.decode("now"))
+        facts.lastLaunchedAt = try row.decodeIfPresent("last_launched_at")
+        facts.isClientForceQuit = try row.decode("is_force_quit")
+        facts.isDisabled = try row.decode("is_disabled")
+        facts.isRunning = try row.decode("is_running")
+        facts.openRuns = try row.decode("open_runs")
+        facts.isUnheard = try row.decode("is_unheard")
+        facts.isCapacityIdle = try row.decode("is_idle")
+        self.init(
+            id: BackgroundTaskRequestID(try row.decode("id")),
+            clientID: try row.decode("client_id"),
+            kind: try row.word("kind"),
+            launches: try row.decode("launches"),
+            reason: try row.word("waits_for"),
+            occurrenceAt: try row.decode("occurrence_at"),
+            recurrence: try row.recurrence("recurrence"),
+            minInterval: try row.decodeIfPresent("min_interval_ms", as: Int64.self)
+                .map { .milliseconds($0) },
+            requiresNetworkConnectivity: try row.decode("requires_network"),
+            requiresExternalPower: try row.decode("requires_power"),
+            facts: facts
+        )
+    }
+}

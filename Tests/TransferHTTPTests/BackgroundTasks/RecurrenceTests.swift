@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct RecurrenceTests {
+    private func recurrence(_ members: String) -> String { #""recurrence": {\#(members)}"# }
+
+    @Test func isLaunchedAgainAndAgainAtFixedTimes() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            var run = try await server.launch("refresh", recurrence(#""every_seconds": 900"#))
+            for _ in 0..<3 {
+                try await server.change(run.id, "complete", #"{"success": true}"#)
+                #expect(try await server.pending().map(\.waitsFor.reason) == ["date"])
+                try await clock.pass(880)
+                let last = run.id
+                #expect(try await server.runs().first?.id == last)
+                try await clock.pass(21)
+                run = try #require(try await server.runs().first)
+                #expect(run.id != last)
+            }
+            let nominal = try await server.runs().compactMap(\.occurrenceAt?.date)
+            #expect(nominal.count == 4)
+        }
+    }
+
+    /// The service was down for an hour.
+    @Test(arguments: [("once", 1), ("skip", 0), ("all", 4)])
+    func whatWasMissed(policy: String, launches: Int) async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let first = try await server.launch(
+                "refresh",
+                recurrence(#""every_seconds": 900, "missed": "\#(policy)""#)
+            )
+            try await server.change(first.id, "complete", #"{"success": true}"#)
+            try await clock.pass(3700)
+            var count = 0
+            while let run = try await server.runs().first, run.state == "launched" {
+                count += 1
+                try await server.change(run.id, "complete", #"{"success": true}"#)
+                try await server.stores.advanceTimers()
+            }
+            #expect(count == launches)
+            let until = try #require(try await server.pending().first?.waitsFor.until).date
+            #expect((700...900).contains(until.timeIntervalSinceNow))
+        }
+    }
+
+    @Test func whatNobodyAcceptsIsLaunchedBeforeItsNextTime() async throws {
+        try await APIServer.run { server in
+            try await server.register([("clean", "processing")])
+            let clock = try await server.clock()
+            _ = try await server.launch("clean", recurrence(#""every_seconds": 900"#))
+            try await clock.pass(61)
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["relaunch"])
+            try await clock.pass(31)
+            let run = try #require(try await server.runs().first)
+            #expect(run.state == "launched")
+            try await server.change(run.id, "complete", #"{"success": true}"#)
+            try await clock.pass(700)
+            #expect(try await server.runs().count == 2)
+            try await clock.pass(120)
+            #expect(try await server.runs().count == 3)
+        }
+    }
+
+    @Test func jitterDelaysAndDoesNotAddUp() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            try await server.request(
+                "refresh",
+                recurrence(#""every_seconds": 900, "jitter_seconds": 60"#)
+            )
+            for number in 0..<3 {
+                try await clock.pass(number == 0 ? 61 : 900)
+                #expect(try await server.runs().count == number + 1)
+                let run = try #require(try await server.runs().first)
+                try await server.change(run.id, "complete", #"{"success": true}"#)
+            }
+        }
+    }
+
+    @Test func followsACronExpression() async throws {
+        try await APIServer.run { server in
+            try await server.register([("clean", "processing")])
+            let answer = try await server.request(
+                "clean",
+                recurrence(#""cron": "30 4 * * *", "time_zone": "Europe/Berlin""#)
+            )
+            let document = try answer.json(BackgroundTaskRequestDocument.self)
+            #expect(document.recurrence?.timeZone == "Europe/Berlin")
+            #expect(document.recurrence?.missed == "once")
+            let until = try #require(document.waitsFor.until).date
+            var calendar = Calendar(identifier: .gregorian)
+            calendar.timeZone = try #require(TimeZone(identifier: "Europe/Berlin"))
+            let parts = calendar.dateComponents([.hour, .minute, .second], from: until)
+            #expect([parts.hour, parts.minute, parts.second] == [4, 30, 0])
+            #expect((0...86_400).contains(until.timeIntervalSinceNow))
+        }
+    }
+
+    @Test func endsWithItsCancellation() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let run = try await server.launch("refresh", recurrence(#""every_seconds": 900"#))
+            try await server.send("DELETE", "/v1/background-tasks/requests/refresh")
+            try await server.change(run.id, "complete", #"{"success": true}"#)
+            try await clock.pass(10_000)
+            #expect(try await server.runs().count == 1)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct RunTests {
+    @Test func isCompletedOnce() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let run = try await server.launch()
+            let done = try await server.change(run.id, "complete", #"{"success": false}"#)
+            #expect(try done.json(RunDocument.self).state == "failed")
+            for verb in ["complete", "extend", "progress", "transfers"] {
+                let bodies = [
+                    "complete": #"{"success": true}"#, "extend": #"{"seconds": 5}"#,
+                    "progress": #"{"completed_unit_count": 1, "total_unit_count": 1}"#,
+                    "transfers": #"{"task_ids": ["\#(UUID().text)"]}"#,
+                ]
+                let again = try await server.change(run.id, verb, bodies[verb])
+                #expect(again.code == .runEnded, "\(verb)")
+            }
+            #expect(try await server.change(run.id, "accept").code == .runEnded)
+            #expect(try await server.run(run.id).state == "failed")
+            let next = try await server.stores.timers.untilNextTimer()
+            #expect(next == nil)
+        }
+    }
+
+    @Test func anUnknownRunIsNotFound() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let run = try await server.launch()
+            for id in ["\(UUID().text)", "1"] {
+                let answer = try await server.change(id, "complete", #"{"success": true}"#)
+                #expect(answer.code == .unknownRun)
+            }
+            let path = "/v1/background-tasks/runs/\(run.id)"
+            #expect(try await server.send("GET", path, as: server.second).code == .unknownRun)
+            let foreign = try await server.send(
+                "POST",
+                "\(path)/complete",
+                #"{"success": true}"#,
+                as: server.second
+            )
+            #expect(foreign.code == .unknownRun)
+            #expect(try await server.run(run.id).state == "launched")
+        }
+    }
+
+    @Test(arguments: [("refresh", 30.0), ("clean", 600.0)])
+    func itsExpiryIsAnnounced(identifier: String, time: Double) async throws {
+        try await APIServer.run { server in
+            try await server.register([("refresh", "app_refresh"), ("clean", "processing")])
+            let clock = try await server.clock()
+            let run = try await server.launch(identifier)
+            #expect(run.deadlineAt.date.timeIntervalSince(run.launchedAt.date) == time)
+            try await server.change(run.id, "accept")
+            try await clock.pass(time - 4.5)
+            #expect(try await server.clientEvents().map(\.type) == ["background_task.launch"])
+            try await clock.pass(1)
+            #expect(
+                try await server.clientEvents().map(\.type)
+                    == ["background_task.launch", "background_task.expiring"]
+            )
+            try await clock.pass(4)
+            #expect(try await server.clientEvents().last?.type == "background_task.expired")
+            #expect(try await server.run(run.id).state == "expired")
+            let late = try await server.change(run.id, "complete", #"{"success": true}"#)
+            #expect(late.code == .runEnded)
+            #expect(try await server.pending().isEmpty)
+        }
+    }
+
+    @Test func oneWithoutAnExpirationHandlerEndsWithoutWarning() async throws {
+        try await APIServer.run { server in
+            try await server.register([])
+            try await server.send(
+                "PUT",
+                "/v1/background-tasks/handlers/refresh",
+                #"{"kind": "app_refresh", "has_expiration_handler": false}"#
+            )
+            let clock = try await server.clock()
+            let run = try await server.launch()
+            try await server.change(run.id, "accept")
+            try await clock.pass(27)
+            try await clock.pass(4)
+            #expect(
+                try await server.clientEvents().map(\.type)
+                    == ["background_task.launch", "background_task.expired"]
+            )
+        }
+    }
+
+    @Test func isExtendedWithinABound() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let run = try await server.launch()
+            try await clock.pass(27)
+            try await server.change(run.id, "accept")
+            try await server.change(run.id, "extend", #"{"seconds": 30}"#)
+            try await clock.pass(10)
+            #expect(try await server.run(run.id).state == "running")
+            let answer = try await server.change(run.id, "extend", #"{"seconds": 86400}"#)
+            let last = try answer.json(RunDocument.self)
+            #expect(last.deadlineAt.date.timeIntervalSince(last.launchedAt.date) == 600)
+            let wrong = try await server.change(run.id, "extend", #"{"seconds": 0}"#)
+            #expect(wrong.faults == ["/seconds invalid_value"])
+        }
+    }
+
+    @Test func isLaunchedAgainUntilSomebodyAccepts() async throws {
+        try await APIServer.run { server in
+            try await server.register([("clean", "processing")])
+            let clock = try await server.clock()
+            let first = try await server.launch("clean")
+            try await clock.pass(61)
+            #expect(try await server.run(first.id).state == "not_accepted")
+            let wait = try #require(try await server.pending().first?.waitsFor)
+            #expect(wait.reason == "relaunch")
+            try await clock.pass(31)
+            #expect(try await server.runs().map(\.state) == ["launched", "not_accepted"])
+            // The pauses become longer.
+            try await clock.pass(61)
+            try await clock.pass(31)
+            #expect(try await server.runs().count == 2)
+            try await clock.pass(31)
+            let third = try #require(try await server.runs().first)
+            #expect(try await server.runs().count == 3)
+            try await server.change(third.id, "complete", #"{"success": true}"#)
+            try await clock.pass(10_000)
+            #expect(try await server.runs().count == 3)
+            #expect(try await server.pending().isEmpty)
+        }
+    }
+
+    @Test func aRequestMadeDuringTheRunIsLaunchedAfterIt() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let run = try await server.launch()
+            try await server.change(run.id, "accept")
+            try await server.request("refresh", #""min_interval_seconds": 900"#)
+            try await server.change(run.id, "complete", #"{"success": true}"#)
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["interval"])
+            try await server.clock().pass(901)
+            #expect(try await server.runs().count == 2)
+        }
+    }
+
+    @Test func itsTransfersAreCancelledAtExpiry() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let session = try await server.session()
+            let linked = try await server.submit(session)
+            let other = try await server.submit(session)
+            let run = try await server.launch(
+                "refresh",
+                #""cancels_transfers_at_expiry": true"#
+            )
+            let answer = try await server.change(
+                run.id,
+                "transfers",
+                #"{"task_ids": ["\#(linked)", "\#(UUID().text)"]}"#
+            )
+            #expect(try answer.json(RunDocument.self).transfers == 1)
+            try await clock.pass(31)
+            let transfers = try await server.stores.timers.transfersToCancel()
+            #expect(transfers.map(\.task) == [linked])
+            try await server.stores.timers.forgetTransfers(transfers)
+            let left = try await server.stores.timers.transfersToCancel()
+            #expect(left.isEmpty)
+            #expect(try await server.run(run.id).state == "expired")
+            #expect(other != linked)
+        }
+    }
+
+    @Test func aRunMayBeCompleteWithItsTransfers() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let session = try await server.session()
+            let task = try await server.submit(session)
+            let run = try await server.launch("refresh", #""completes_with_transfers": true"#)
+            try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
+            try await clock.pass(2)
+            #expect(try await server.run(run.id).state == "running")
+            try await server.complete(Array("a".utf8))
+            try await clock.pass(2)
+            #expect(try await server.run(run.id).state == "succeeded")
+        }
+    }
+
+    @Test func aForceQuitEndsItAndALaunchBeginsAnew() async throws {
+        try await APIServer.run { server in
+            try await server.register([("a", "processing"), ("b", "processing")])
+            let accepted = try await server.launch("a")
+            try await server.change(accepted.id, "accept")
+            let other = try await server.launch("b")
+            try await server.send("POST", "/v1/clients/default/force-quit")
+            for run in [accepted, other] {
+                #expect(try await server.run(run.id).state == "client_force_quit")
+            }
+            try await server.clock().pass(1000)
+            #expect(try await server.runs().count == 2)
+            try await server.send("POST", "/v1/clients/default/launch")
+            try await server.stores.advanceTimers()
+            // Only what nobody had taken up is launched again.
+            #expect(try await server.runs().map(\.identifier) == ["b", "b", "a"])
+        }
+    }
+
+    @Test func runsArePages() async throws {
+        try await APIServer.run { server in
+            try await server.register([("a", "processing"), ("b", "processing")])
+            for identifier in ["a", "b", "a"] {
+                let run = try await server.launch(identifier)
+                try await server.change(run.id, "complete", #"{"success": true}"#)
+            }
+            let path = "/v1/background-tasks/runs"
+            let first = try await server.send("GET", "\(path)?limit=2").json(Page<RunDocument>.self)
+            #expect(first.items.map(\.identifier) == ["a", "b"])
+            let cursor = try #require(first.nextCursor)
+            let rest = try await server.send("GET", "\(path)?cursor=\(cursor)")
+                .json(Page<RunDocument>.self)
+            #expect(rest.items.map(\.identifier) == ["a"])
+            let one = try await server.send("GET", "\(path)?identifier=b")
+                .json(Page<RunDocument>.self)
+            #expect(one.items.count == 1)
+            #expect(try await server.send("GET", "\(path)?client=no").code == .unknownClient)
+        }
+    }
+}

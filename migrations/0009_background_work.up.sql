@@ -1,0 +1,153 @@
+-- Background work: what clients do while nobody looks at them, and the moments at which it is due.
+
+-- A moment at which somebody has to look at a client, a request or a run. What is to be done then
+-- is decided by the state of the subject alone, so that looking once too often does nothing.
+CREATE TABLE timer (
+    subject uuid PRIMARY KEY,
+    kind text NOT NULL CHECK (kind IN ('client', 'request', 'run')),
+    due_at timestamptz NOT NULL,
+    -- Set by the worker that looks at it, within one transaction.
+    fence bigint
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the look for what is due, and for when that will next be so.
+CREATE INDEX timer_due ON timer (kind, due_at);
+
+-- A client's statement that it is still working, which delays its suspension.
+CREATE TABLE assertion (
+    id uuid PRIMARY KEY,
+    client_id uuid NOT NULL REFERENCES client (id),
+    name text NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 255),
+    began_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Whether `assertion.expiring` was written since its client entered the background.
+    is_expiring boolean NOT NULL DEFAULT false,
+    ended_at timestamptz,
+    -- Whether it was still held when the time was over.
+    is_leaked boolean NOT NULL DEFAULT false,
+    CONSTRAINT assertion_check CHECK (NOT is_leaked OR ended_at IS NOT NULL)
+);
+
+-- Serves whoever asks whether a client holds any, and the list of them.
+CREATE INDEX assertion_held ON assertion (client_id, id) WHERE ended_at IS NULL;
+
+-- Serves the removal of those that ended long ago.
+CREATE INDEX assertion_ended ON assertion (ended_at) WHERE ended_at IS NOT NULL;
+
+-- The assertions that clients did not end in time, by name.
+CREATE TABLE assertion_leak (
+    client_id uuid NOT NULL REFERENCES client (id),
+    name text COLLATE "C" NOT NULL,
+    count bigint NOT NULL CHECK (count > 0),
+    leaked_at timestamptz NOT NULL,
+    -- Serves the count and the list.
+    PRIMARY KEY (client_id, name)
+);
+
+-- What a client has registered to be launched for.
+CREATE TABLE background_task_handler (
+    client_id uuid NOT NULL REFERENCES client (id),
+    identifier text COLLATE "C" NOT NULL CHECK (octet_length(identifier) BETWEEN 1 AND 128),
+    kind text NOT NULL CHECK (kind IN ('app_refresh', 'processing', 'continued_processing')),
+    has_expiration_handler boolean NOT NULL,
+    registered_at timestamptz NOT NULL DEFAULT now(),
+    -- Serves look-up and listing.
+    PRIMARY KEY (client_id, identifier)
+);
+
+-- A client's request to be launched. It stays until somebody has accepted the launch, and if it
+-- recurs until it is cancelled.
+CREATE TABLE background_task_request (
+    -- Of one submission: the one that replaces it has another.
+    id uuid PRIMARY KEY,
+    client_id uuid NOT NULL REFERENCES client (id),
+    tenant_id uuid NOT NULL,
+    identifier text COLLATE "C" NOT NULL,
+    kind text NOT NULL,
+    submitted_at timestamptz NOT NULL,
+    earliest_begin_at timestamptz,
+    requires_network boolean NOT NULL,
+    requires_power boolean NOT NULL,
+    min_interval_ms bigint CHECK (min_interval_ms > 0),
+    -- When it is launched again; NULL for once.
+    recurrence jsonb,
+    cancels_transfers boolean NOT NULL,
+    completes_with_transfers boolean NOT NULL,
+    title text CHECK (octet_length(title) <= 200),
+    subtitle text CHECK (octet_length(subtitle) <= 200),
+    -- The nominal time of the next launch.
+    occurrence_at timestamptz NOT NULL,
+    -- Not launched before; NULL once it was launched and does not recur.
+    due_at timestamptz,
+    -- Guards the decisions about it: one is made on each number.
+    launches integer NOT NULL DEFAULT 0,
+    -- Launches in a row that nobody has accepted.
+    refusals integer NOT NULL DEFAULT 0,
+    -- Why it is not launched yet, and since when.
+    waits_for text NOT NULL CHECK (waits_for IN (
+        'date', 'interval', 'relaunch', 'network', 'capacity', 'run', 'budget', 'subscription',
+        'client_force_quit', 'disabled')),
+    waits_since timestamptz NOT NULL,
+    -- An identifier has one request. Serves look-up, listing and the count of pending ones.
+    UNIQUE (client_id, identifier)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Serves whoever ends a wait for something other than a time.
+CREATE INDEX background_task_request_waiting ON background_task_request (tenant_id, waits_for)
+    WHERE waits_for NOT IN ('date', 'interval', 'relaunch');
+
+-- Each launch, and what came of it.
+CREATE TABLE background_task_run (
+    id uuid PRIMARY KEY,
+    client_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    identifier text COLLATE "C" NOT NULL,
+    kind text NOT NULL,
+    -- Of a request that recurs.
+    occurrence_at timestamptz,
+    launched_at timestamptz NOT NULL,
+    -- Its event in the log of its client.
+    launch_sequence bigint NOT NULL,
+    deadline_at timestamptz NOT NULL,
+    has_expiration_handler boolean NOT NULL,
+    cancels_transfers boolean NOT NULL,
+    completes_with_transfers boolean NOT NULL,
+    title text,
+    subtitle text,
+    completed_units bigint,
+    total_units bigint,
+    accepted_at timestamptz,
+    -- Whether `background_task.expiring` was written for this deadline.
+    is_expiring boolean NOT NULL DEFAULT false,
+    ended_at timestamptz,
+    outcome text CHECK (outcome IN (
+        'succeeded', 'failed', 'expired', 'not_accepted', 'client_force_quit')),
+    -- Whether its transfers are still to be cancelled.
+    must_cancel boolean NOT NULL DEFAULT false,
+    CONSTRAINT background_task_run_check CHECK ((ended_at IS NULL) = (outcome IS NULL))
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Of an identifier one run is open.
+CREATE UNIQUE INDEX background_task_run_open ON background_task_run (client_id, identifier)
+    WHERE ended_at IS NULL;
+
+-- Serves the pages of a client's runs.
+CREATE INDEX background_task_run_by_client ON background_task_run (client_id, id);
+
+-- Serves the look for the last launch of an identifier, and the pages of its runs.
+CREATE INDEX background_task_run_by_identifier
+    ON background_task_run (client_id, identifier, launched_at);
+
+-- Serves the removal of those that ended long ago.
+CREATE INDEX background_task_run_ended ON background_task_run (ended_at)
+    WHERE ended_at IS NOT NULL;
+
+-- Serves the cancellation of transfers.
+CREATE INDEX background_task_run_to_cancel ON background_task_run (id) WHERE must_cancel;
+
+-- The transfers that were made for a run.
+CREATE TABLE background_task_transfer (
+    run_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    PRIMARY KEY (run_id, task_id)
+);
