@@ -125,6 +125,7 @@ CREATE TABLE background_task_handler (
     kind text NOT NULL,
     has_expiration_handler boolean NOT NULL,
     registered_at timestamp with time zone NOT NULL DEFAULT now(),
+    last_launched_at timestamp with time zone,
     CONSTRAINT background_task_handler_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
     CONSTRAINT background_task_handler_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 128))),
     CONSTRAINT background_task_handler_kind_check CHECK ((kind = ANY (ARRAY['app_refresh'::text, 'processing'::text, 'continued_processing'::text]))),
@@ -789,8 +790,8 @@ CREATE INDEX assertion_ended ON assertion USING btree (ended_at) WHERE (ended_at
 CREATE INDEX assertion_held ON assertion USING btree (client_id, id) WHERE (ended_at IS NULL);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
 CREATE INDEX background_task_request_waiting ON background_task_request USING btree (tenant_id, waits_for) WHERE (waits_for <> ALL (ARRAY['date'::text, 'interval'::text, 'relaunch'::text]));
-CREATE INDEX background_task_run_by_client ON background_task_run USING btree (client_id, id);
-CREATE INDEX background_task_run_by_identifier ON background_task_run USING btree (client_id, identifier, launched_at);
+CREATE INDEX background_task_run_by_client ON background_task_run USING btree (client_id, launched_at, id);
+CREATE INDEX background_task_run_by_identifier ON background_task_run USING btree (client_id, identifier, launched_at, id);
 CREATE INDEX background_task_run_ended ON background_task_run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE UNIQUE INDEX background_task_run_open ON background_task_run USING btree (client_id, identifier) WHERE (ended_at IS NULL);
 CREATE INDEX background_task_run_to_cancel ON background_task_run USING btree (id) WHERE must_cancel;

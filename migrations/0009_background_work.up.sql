@@ -50,6 +50,8 @@ CREATE TABLE background_task_handler (
     kind text NOT NULL CHECK (kind IN ('app_refresh', 'processing', 'continued_processing')),
     has_expiration_handler boolean NOT NULL,
     registered_at timestamptz NOT NULL DEFAULT now(),
+    -- From which the least interval to the next launch counts.
+    last_launched_at timestamptz,
     -- Serves look-up and listing.
     PRIMARY KEY (client_id, identifier)
 );
@@ -132,11 +134,11 @@ CREATE UNIQUE INDEX background_task_run_open ON background_task_run (client_id, 
     WHERE ended_at IS NULL;
 
 -- Serves the pages of a client's runs.
-CREATE INDEX background_task_run_by_client ON background_task_run (client_id, id);
+CREATE INDEX background_task_run_by_client ON background_task_run (client_id, launched_at, id);
 
--- Serves the look for the last launch of an identifier, and the pages of its runs.
+-- Serves the pages of the runs of an identifier.
 CREATE INDEX background_task_run_by_identifier
-    ON background_task_run (client_id, identifier, launched_at);
+    ON background_task_run (client_id, identifier, launched_at, id);
 
 -- Serves the removal of those that ended long ago.
 CREATE INDEX background_task_run_ended ON background_task_run (ended_at)

@@ -97,6 +97,11 @@ extension Metric {
             .gauge,
             "Time since the oldest of these became due. The same on every instance."
         ),
+        .timerLag: Declaration(
+            .gauge,
+            "Time since the oldest moment that has passed for a client or a background task and "
+                + "that no worker has looked at. The same on every instance."
+        ),
         .failingSubscriptions: Declaration(
             .gauge,
             "Subscriptions whose last message was not taken, at most 10,000. The same "

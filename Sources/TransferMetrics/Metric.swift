@@ -19,6 +19,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case tasks = "transferd_tasks"
     case deliveriesDue = "transferd_deliveries_due"
     case deliveryLag = "transferd_delivery_lag_seconds"
+    case timerLag = "transferd_timer_lag_seconds"
     case failingSubscriptions = "transferd_subscriptions_failing"
     case workers = "transferd_workers"
     case bytesFree = "transferd_container_free_bytes"

@@ -29,7 +29,7 @@ struct StoreVerb: Sendable {
     /// Every verb of the store, except ``exceptions``.
     static let all =
         taskReads + reads + taskChanges + work + sessionChanges + deliveries + chores
-        + bulkOperations + background
+        + bulkOperations + background + backgroundTasks
 
     /// The package functions of the store that are not measured, and the reasons.
     static let exceptions = [

@@ -33,6 +33,10 @@ package struct EngineConfiguration: Sendable {
     package var egress: EgressGuard
     /// The `user-agent` of requests whose task names none (RFC 9110 §10.1.5).
     package var userAgent = "transferd"
+    /// The URL whose response shows that the network can be reached; nil takes that as given.
+    package var networkProbeURL: String?
+    /// The operator's word whether the service has room for background tasks that can wait.
+    package var capacity = BackgroundSettings.Capacity.idle
     /// The name of this instance in the `worker` table.
     package var workerName = "transferd"
 

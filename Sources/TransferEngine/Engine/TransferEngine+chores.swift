@@ -2,8 +2,54 @@ import TransferModel
 import TransferStore
 
 extension TransferEngine {
-    /// The chores beside transferring; rescue comes first and waits for nothing else.
-    var chores: [Chore] {
+    /// The chores beside transferring.
+    var chores: [Chore] { transferChores + backgroundChores }
+
+    /// The chores of clients' background work.
+    private var backgroundChores: [Chore] {
+        let watcher = timerWatcher
+        var chores = [
+            Chore("timers", every: configuration.pollInterval, orAfter: timers, watcher.turn),
+            Chore(
+                "transfers of expired runs",
+                every: configuration.heartbeatInterval,
+                watcher.cancelTransfers
+            ),
+            Chore("ended runs", every: .seconds(60)) { () throws(StoreError) in
+                let removed = try await stores.runs.pruneRuns(
+                    endedBefore: EngineConfiguration.runRetention
+                )
+                return Chore.Next(isMore: removed == RunStore.pruneMax)
+            },
+            Chore("ended assertions", every: .seconds(60)) { () throws(StoreError) in
+                let removed = try await stores.assertions.pruneAssertions(
+                    endedBefore: EngineConfiguration.assertionRetention
+                )
+                return Chore.Next(isMore: removed == AssertionStore.pruneMax)
+            },
+        ]
+        if let probe = networkProbe {
+            chores.append(Chore("network probe", every: NetworkProbe.interval, probe.turn))
+        }
+        return chores
+    }
+
+    private var networkProbe: NetworkProbe? {
+        configuration.networkProbeURL.map { url in
+            NetworkProbe(
+                url: url,
+                curl: curl,
+                egress: configuration.egress,
+                status: network,
+                timers: stores.timers,
+                logger: logger,
+                onTimers: timers.signal
+            )
+        }
+    }
+
+    /// The chores of transfers; rescue comes first and waits for nothing else.
+    private var transferChores: [Chore] {
         let heartbeat = configuration.heartbeatInterval
         let tick = EngineConfiguration.tickInterval
         return [
@@ -16,20 +62,6 @@ extension TransferEngine {
             Chore("release of hosts", every: tick) { () throws(StoreError) in
                 try await hosts.releaseReached(onRunnable: promoter.onRunnable)
                 return .rest
-            },
-            Chore("timers", every: configuration.pollInterval, orAfter: timers, timerWatcher.turn),
-            Chore("transfers of expired runs", every: heartbeat, timerWatcher.cancelTransfers),
-            Chore("ended runs", every: .seconds(60)) { () throws(StoreError) in
-                let removed = try await stores.runs.pruneRuns(
-                    endedBefore: EngineConfiguration.runRetention
-                )
-                return Chore.Next(isMore: removed == RunStore.pruneMax)
-            },
-            Chore("ended assertions", every: .seconds(60)) { () throws(StoreError) in
-                let removed = try await stores.assertions.pruneAssertions(
-                    endedBefore: EngineConfiguration.assertionRetention
-                )
-                return Chore.Next(isMore: removed == AssertionStore.pruneMax)
             },
             Chore("cancellations", every: heartbeat, making: cancelling),
             Chore("bulk operations", every: heartbeat, advanceBulkOperations),
@@ -56,6 +88,7 @@ extension TransferEngine {
             timers: stores.timers,
             control: stores.control,
             network: network,
+            isCapacityIdle: configuration.capacity == .idle,
             interval: configuration.pollInterval,
             onEvents: onEvents,
             onCancelled: { wake(for: [.control]) }

@@ -38,7 +38,8 @@ package struct TransferEngine: Service {
     /// The signal that wakes the watch over timers.
     let timers = WakeSignal()
     let network = NetworkStatus()
-    private let logger: Logger
+    let logger: Logger
+    let curl: CurlLoop
     /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
 
@@ -68,6 +69,7 @@ package struct TransferEngine: Service {
         self.stores = stores
         self.configuration = configuration
         self.logger = logger
+        self.curl = curl
         self.onEvents = onEvents
         self.onWork = onWork
         let parts = try EngineParts(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether this instance can reach the network, as its last probe found.
+/// Whether this instance can reach the network, as its last probe found; true without any.
 final class NetworkStatus: Sendable {
     private let reachable = Atomic(true)
 
@@ -8,8 +8,8 @@ final class NetworkStatus: Sendable {
 
     /// Notes what a probe has found.
     ///
-    /// - Returns: whether the network can be reached again.
+    /// - Returns: what the one before had found.
     func note(isReachable: Bool) -> Bool {
-        !reachable.exchange(isReachable, ordering: .acquiringAndReleasing) && isReachable
+        reachable.exchange(isReachable, ordering: .acquiringAndReleasing)
     }
 }

@@ -9,6 +9,8 @@ struct TimerWatcher: Sendable {
     let timers: TimerStore
     let control: ControlStore
     let network: NetworkStatus
+    /// Whether the operator says that there is room for work that can wait.
+    let isCapacityIdle: Bool
     /// The longest time without a look, should a signal be lost.
     let interval: Duration
     /// Called when events were committed.
@@ -24,9 +26,12 @@ struct TimerWatcher: Sendable {
         count += try await timers.advanceRuns()
         let requests = try await timers.dueRequests()
         if !requests.isEmpty {
-            let hasNetwork = network.isReachable
+            let conditions = LaunchConditions(
+                hasNetwork: network.isReachable,
+                isCapacityIdle: isCapacityIdle
+            )
             count += try await timers.decide(
-                requests.map { ($0, LaunchDecision($0, hasNetwork: hasNetwork)) }
+                requests.map { ($0, LaunchDecision($0, conditions)) }
             )
         }
         guard count > 0 else { return .after(Self.pauseMin) }

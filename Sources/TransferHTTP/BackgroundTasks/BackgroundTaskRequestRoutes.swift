@@ -77,7 +77,7 @@ struct BackgroundTaskRequestRoutes: Sendable {
     /// Launches a request that may not wait, or cancels it.
     private func launchAtOnce(_ pending: PendingRequest, _ tenant: TenantID) async throws {
         for request in try await stores.timers.dueRequests(only: pending.id) {
-            let decision = LaunchDecision(request, hasNetwork: true)
+            let decision = LaunchDecision(request)
             guard case .launch = decision else { continue }
             _ = try await stores.timers.decide([(request, decision)])
         }

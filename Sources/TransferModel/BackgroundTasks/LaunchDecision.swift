@@ -9,8 +9,8 @@ package enum LaunchDecision: Equatable, Sendable {
     /// Its occurrence was missed, and is left out; nil when there is no other.
     case skip(next: Date?)
 
-    /// Decides what is done about `request` while the network can be reached, or not.
-    package init(_ request: DueRequest, hasNetwork: Bool) {
+    /// Decides what is done about `request` under these conditions.
+    package init(_ request: DueRequest, _ conditions: LaunchConditions = LaunchConditions()) {
         let facts = request.facts
         // A launch that is repeated comes before its next occurrence, and does not replace it.
         let isEarly = request.occurrenceAt > facts.now
@@ -27,14 +27,17 @@ package enum LaunchDecision: Equatable, Sendable {
             self = .skip(next: next)
             return
         }
-        if let wait = Self.wait(request, hasNetwork: hasNetwork) {
+        if let wait = Self.wait(request, conditions) {
             self = wait
         } else {
             self = .launch(next: next)
         }
     }
 
-    private static func wait(_ request: DueRequest, hasNetwork: Bool) -> LaunchDecision? {
+    private static func wait(
+        _ request: DueRequest,
+        _ conditions: LaunchConditions
+    ) -> LaunchDecision? {
         let facts = request.facts
         if facts.isClientForceQuit { return .wait(.clientForceQuit, until: nil) }
         if facts.isDisabled { return .wait(.disabled, until: nil) }
@@ -45,8 +48,10 @@ package enum LaunchDecision: Equatable, Sendable {
         if facts.isRunning { return .wait(.run, until: nil) }
         if facts.openRuns >= BackgroundTaskRun.openMax { return .wait(.budget, until: nil) }
         if facts.isUnheard { return .wait(.subscription, until: nil) }
-        if request.requiresNetworkConnectivity, !hasNetwork { return .wait(.network, until: nil) }
-        if request.requiresExternalPower, !facts.isCapacityIdle {
+        if request.requiresNetworkConnectivity, !conditions.hasNetwork {
+            return .wait(.network, until: nil)
+        }
+        if request.requiresExternalPower, !facts.isCapacityIdle || !conditions.isCapacityIdle {
             return .wait(.capacity, until: nil)
         }
         return nil

@@ -93,7 +93,7 @@ extension BackgroundTaskRequestStore {
                         AS min_interval_ms,
                     greatest(coalesce(\(occurrence), \(request.earliestBeginAt), o.now), o.now)
                         AS occurrence_at,
-                    \(lastLaunch(client: "c.id", identifier: "h.identifier"))
+                    h.last_launched_at
                         + \(request.minInterval?.milliseconds)::bigint * interval '1 ms'
                         AS interval_end
                 FROM client c
@@ -125,15 +125,6 @@ extension BackgroundTaskRequestStore {
                 waits_for = excluded.waits_for, waits_since = excluded.waits_since,
                 launches = 0, refusals = 0
             """
-    }
-
-    /// The time of the last launch of an identifier.
-    static func lastLaunch(client: Query, identifier: Query) -> Query {
-        """
-        (SELECT r.launched_at FROM background_task_run r
-            WHERE r.client_id = \(client) AND r.identifier = \(identifier)
-            ORDER BY r.launched_at DESC LIMIT 1)
-        """
     }
 
     /// Returns the pending requests of a client by identifier, in byte order.

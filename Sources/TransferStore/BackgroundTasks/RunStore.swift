@@ -31,23 +31,54 @@ extension RunStore {
         before: BackgroundTaskRunID?,
         limit: Int
     ) async throws(StoreError) -> [BackgroundTaskRun] {
-        let isNamed: Query = identifier.map { "x.identifier = \($0.name)" } ?? "true"
-        let isBefore: Query = before.map { "x.id < \($0.uuid)" } ?? "true"
+        let owner: Query = """
+            (SELECT o.id FROM client o WHERE \(ClientStore.isNamed(client, tenant, as: "o")))
+            """
+        let page = Self.page(of: owner, identifier, before: before, limit: limit)
         return try await database.fetch(
             BackgroundTaskRun.self,
             """
-            \(Self.select(where: """
-                r.id = ANY (ARRAY(
-                    SELECT x.id FROM background_task_run x
-                    WHERE x.client_id = (
-                            SELECT o.id FROM client o
-                            WHERE o.tenant_id = \(tenant.uuid) AND o.identifier = \(client.name))
-                        AND \(isNamed) AND \(isBefore)
-                    ORDER BY x.id DESC LIMIT \(limit)))
-                """))
-            ORDER BY r.id DESC
+            \(Self.select(where: "r.id = ANY (ARRAY(\(page)))"))
+            ORDER BY r.launched_at DESC, r.id DESC
             """
         )
+    }
+
+    /// Selects a page of runs.
+    ///
+    /// The first columns are bounded by a range and not by an equality: only the index of that order
+    /// then serves, where another plan would read all runs of the client.
+    private static func page(
+        of owner: Query,
+        _ identifier: BackgroundTaskIdentifier?,
+        before: BackgroundTaskRunID?,
+        limit: Int
+    ) -> Query {
+        let place: Query =
+            before.map {
+                """
+                coalesce((SELECT p.launched_at FROM background_task_run p WHERE p.id = \($0.uuid)),
+                    '-infinity'), \($0.uuid)
+                """
+            } ?? "'infinity'::timestamptz, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid"
+        guard let identifier else {
+            return """
+                SELECT y.id FROM (
+                    SELECT x.id, x.client_id FROM background_task_run x
+                    WHERE (x.client_id, x.launched_at, x.id) < (\(owner), \(place))
+                    ORDER BY x.client_id DESC, x.launched_at DESC, x.id DESC LIMIT \(limit)
+                ) y WHERE y.client_id = \(owner)
+                """
+        }
+        return """
+            SELECT y.id FROM (
+                SELECT x.id, x.client_id, x.identifier FROM background_task_run x
+                WHERE (x.client_id, x.identifier, x.launched_at, x.id)
+                    < (\(owner), \(identifier.name), \(place))
+                ORDER BY x.client_id DESC, x.identifier DESC, x.launched_at DESC, x.id DESC
+                LIMIT \(limit)
+            ) y WHERE y.client_id = \(owner) AND y.identifier = \(identifier.name)
+            """
     }
 
     /// Records that a client has taken up a run.

@@ -74,9 +74,9 @@ extension ClientStore {
         """
     }
 
-    /// Whether a client `c` is the one of that name.
-    static func isNamed(_ id: ClientID, _ tenant: TenantID) -> Query {
-        "c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)"
+    /// Whether a client, `c` unless it has another alias, is the one of that name.
+    static func isNamed(_ id: ClientID, _ tenant: TenantID, as alias: Query = "c") -> Query {
+        "\(alias).tenant_id = \(tenant.uuid) AND \(alias).identifier = \(id.name)"
     }
 
     /// Returns the statements that move a locked client `c` if it is as `condition` says.

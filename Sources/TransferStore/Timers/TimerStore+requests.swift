@@ -20,7 +20,8 @@ extension TimerStore {
                 q.recurrence, q.min_interval_ms, q.requires_network, q.requires_power,
                 now() AS now, c.lifecycle = 'force_quit' AS is_force_quit,
                 NOT n.are_background_tasks_on AS is_disabled, n.capacity = 'idle' AS is_idle,
-                \(BackgroundTaskRequestStore.lastLaunch(client: "q.client_id", identifier: "q.identifier"))
+                (SELECT h.last_launched_at FROM background_task_handler h
+                    WHERE h.client_id = q.client_id AND h.identifier = q.identifier)
                     AS last_launched_at,
                 EXISTS (
                     SELECT 1 FROM background_task_run r
@@ -151,6 +152,10 @@ extension TimerStore {
                 o.launched_at, n.sequence, o.deadline_at, o.has_expiration_handler,
                 o.cancels_transfers, o.completes_with_transfers, o.title, o.subtitle
             FROM opened o JOIN numbered n ON n.subject = o.run_id
+        ),
+        handler_row AS (
+            UPDATE background_task_handler h SET last_launched_at = o.launched_at FROM opened o
+            WHERE h.client_id = o.client_id AND h.identifier = o.identifier
         ),
         run_timer AS (
             INSERT INTO timer (subject, kind, due_at)

@@ -8,6 +8,8 @@ package struct FleetFigures: Sendable {
     package let deliveriesDue: Int64
     /// The time since the first of these became due.
     package let deliveryLag: Duration
+    /// The time since the moment that passed first at which nobody has looked yet; zero for none.
+    package let timerLag: Duration
     /// The subscriptions whose last message was not taken.
     package let subscriptionsFailing: Int64
 }

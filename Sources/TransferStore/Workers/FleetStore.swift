@@ -28,6 +28,11 @@ extension FleetStore {
                 FROM (
                     SELECT due_at FROM delivery WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
                 ) d WHERE d.due_at <= now()) AS lag_ms,
+                (SELECT (extract(epoch FROM now() - min(t.due_at)) * 1000)::bigint
+                FROM (VALUES ('client'), ('request'), ('run')) AS k (kind)
+                CROSS JOIN LATERAL (
+                    SELECT x.due_at FROM timer x WHERE x.kind = k.kind ORDER BY x.due_at LIMIT 1
+                ) t WHERE t.due_at <= now()) AS timer_lag_ms,
                 (SELECT count(*) FROM (
                     SELECT 1 FROM failure_streak LIMIT \(Self.countMax)) f) AS failing
             """,
@@ -39,6 +44,9 @@ extension FleetStore {
             tasks: tasks,
             deliveriesDue: try row.decode("due"),
             deliveryLag: .milliseconds(try row.decodeIfPresent("lag_ms", as: Int64.self) ?? 0),
+            timerLag: .milliseconds(
+                try row.decodeIfPresent("timer_lag_ms", as: Int64.self) ?? 0
+            ),
             subscriptionsFailing: try row.decode("failing")
         )
     }

@@ -161,6 +161,8 @@ extension EngineConfiguration {
         discretionaryHours = configuration.discretionaryHours
         fileBytesMax = configuration.fileBytesMax
         pollInterval = configuration.pollInterval
+        networkProbeURL = configuration.networkProbeURL
+        capacity = configuration.capacity
         userAgent = "transferd/\(Version.current)"
         workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
     }

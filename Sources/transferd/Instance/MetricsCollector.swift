@@ -176,6 +176,7 @@ final class MetricsCollector: Sendable {
             ),
             MetricSample(.deliveriesDue, Double(figures.deliveriesDue)),
             MetricSample(.deliveryLag, figures.deliveryLag / .seconds(1)),
+            MetricSample(.timerLag, figures.timerLag / .seconds(1)),
             MetricSample(.failingSubscriptions, Double(figures.subscriptionsFailing)),
         ]
     }

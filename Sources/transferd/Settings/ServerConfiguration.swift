@@ -22,6 +22,10 @@ struct ServerConfiguration: Sendable {
     let concurrency: Int
     let connectionsPerHost: Int
     let discretionaryHours: WeeklyHours
+    /// The URL whose response shows that the network can be reached; nil takes that as given.
+    let networkProbeURL: String?
+    /// The operator's word whether there is room for background tasks that can wait.
+    let capacity: BackgroundSettings.Capacity
     let fileBytesMax: Int64
     let retention: RetentionSettings
     /// The number of waiting tasks beyond which no more are accepted.
@@ -73,6 +77,8 @@ struct ServerConfiguration: Sendable {
             service.discretionaryHours,
             "TRANSFERD_DISCRETIONARY_HOURS"
         )
+        networkProbeURL = reader.baseURL(service.networkProbeURL, "TRANSFERD_NETWORK_PROBE_URL")
+        capacity = reader.word(service.capacity, "TRANSFERD_CAPACITY", default: .idle)
         fileBytesMax = reader.number(
             service.fileBytesMax,
             "TRANSFERD_FILE_BYTES_MAX",

@@ -93,6 +93,23 @@ struct ServiceOptions: ParsableArguments {
     )
     var discretionaryHours: String?
 
+    @Option(
+        name: .customLong("network-probe-url"),
+        help: """
+            An http or https address whose response shows that the network can be reached, for \
+            background tasks that require it; none. [TRANSFERD_NETWORK_PROBE_URL]
+            """
+    )
+    var networkProbeURL: String?
+
+    @Option(
+        help: """
+            idle, or busy to hold back background tasks that require idle capacity; idle. \
+            [TRANSFERD_CAPACITY]
+            """
+    )
+    var capacity: String?
+
     @Option(help: "The largest file, in bytes; 1 TiB. [TRANSFERD_FILE_BYTES_MAX]")
     var fileBytesMax: Int64?
 

@@ -35,6 +35,9 @@ package struct BackgroundClock: Sendable {
                 occurrence_at = occurrence_at - \(time), waits_since = waits_since - \(time)
             """,
             """
+            UPDATE background_task_handler SET last_launched_at = last_launched_at - \(time)
+            """,
+            """
             UPDATE background_task_run SET
                 launched_at = launched_at - \(time), deadline_at = deadline_at - \(time),
                 accepted_at = accepted_at - \(time), ended_at = ended_at - \(time)
@@ -50,8 +53,9 @@ extension Stores {
             var count = try await timers.advanceClients() + timers.advanceRuns()
             let due = try await timers.dueRequests()
             if !due.isEmpty {
+                let conditions = LaunchConditions(hasNetwork: hasNetwork)
                 count += try await timers.decide(
-                    due.map { ($0, LaunchDecision($0, hasNetwork: hasNetwork)) }
+                    due.map { ($0, LaunchDecision($0, conditions)) }
                 )
             }
             guard count > 0 else { return }

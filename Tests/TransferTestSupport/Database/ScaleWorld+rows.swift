@@ -5,10 +5,10 @@ import TransferModel
 extension ScaleWorld {
     var statements: [Query] {
         sessionRows + taskRows + placeRows + endRows + eventRows + countRows + deliveryRows
-            + otherRows
+            + otherRows + backgroundTaskRows
     }
 
-    private var count: Int64 { Int64(tasks) }
+    var count: Int64 { Int64(tasks) }
     var part: Int64 { Int64(generation) }
     private var width: Int64 { Int64(sessions) }
     /// The number of the first task of `large`, and of the first task of the other sessions.

@@ -63,6 +63,8 @@ package struct ScaleWorld: Sendable {
         "revocation", "idempotency_key", "host", "host_tenant", "host_decision",
         "client_string_change", "task_owner", "credential", "session_credential",
         "retried_failure", "bulk_operation", "timer", "assertion", "assertion_leak",
+        "background_task_transfer", "background_task_run", "background_task_request",
+        "background_task_handler",
     ]
 }
 
