@@ -169,6 +169,15 @@ let package = Package(
             path: "Sources/TransferDemo",
             swiftSettings: swiftSettings
         ),
+        // A service whose work transferd schedules, as in the guide to BGTaskScheduler.
+        .executableTarget(
+            name: "color-feed",
+            dependencies: [
+                "TransferModel", "TransferWebhooks", argumentParser, hummingbird,
+            ],
+            path: "Examples/ColorFeed",
+            swiftSettings: swiftSettings
+        ),
         // Measures the service beside its peers; `make bench`.
         .executableTarget(
             name: "transferd-bench",
@@ -255,9 +264,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
-                "ChildProcess", "Curl", "FaultProxy", "Postgres", "TransferStore", "TransferModel",
-                "TransferMetrics", crypto, logging,
+                "transferd", "color-feed", "TransferTestSupport", "TransferWire",
+                "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
+                "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -137,7 +137,8 @@ extension StoreVerb {
     private static func change(
         _ name: String,
         pages: Int64 = 400,
-        _ change: @escaping @Sendable (Stores, ScaleWorld, BackgroundTaskRunID) async throws ->
+        _ change:
+            @escaping @Sendable (Stores, ScaleWorld, BackgroundTaskRunID) async throws ->
             RunChangeResult
     ) -> StoreVerb {
         StoreVerb(name, pages: pages) { stores, world in

@@ -37,7 +37,7 @@ enum RouteScopes {
         "POST /v1/background-tasks/runs/{id}/progress": .control,
         "POST /v1/background-tasks/runs/{id}/transfers": .control,
         "GET /v1/tenant/background-settings": .read,
-        "PATCH /v1/tenant/background-settings": .admin,
+        "PATCH /v1/tenant/background-settings": .control,
         "GET /v1/sessions": .read,
         "GET /v1/sessions/{identifier}": .read,
         "PUT /v1/sessions/{identifier}": .submit,
