@@ -161,6 +161,14 @@ struct Bench: AsyncParsableCommand {
             try await ClaimRate(program: transferd, folder: folder, pgqueuer: pgqueuer)
                 .measure(into: &table)
         }
+        if isWanted(Launches.name) {
+            try await Launches(
+                program: transferd,
+                folder: folder,
+                pgqueuer: pgqueuer,
+                pending: backlog
+            ).measure(into: &table)
+        }
         if backlog > 0, isWanted(Backlog.name) {
             try await Backlog(program: transferd, folder: folder, size: backlog)
                 .measure(into: &table)

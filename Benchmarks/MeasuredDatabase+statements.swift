@@ -224,6 +224,7 @@ extension MeasuredDatabase {
     func settle() async throws {
         for table in [
             "task", "ready", "delayed", "event", "attempt", "outcome", "session_progress",
+            "timer", "background_task_request", "client",
         ] {
             try await aside.executeScript("VACUUM (ANALYZE) \(table)")
         }

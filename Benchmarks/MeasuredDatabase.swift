@@ -25,6 +25,7 @@ struct MeasuredDatabase {
     let workers: WorkerStore
     let queue: QueueStore
     let completions: CompletionStore
+    let timers: TimerStore
     /// The tenant of ``key``.
     let tenant: TenantID
     /// A connection for observing the server while others work.
@@ -79,6 +80,7 @@ struct MeasuredDatabase {
         workers = WorkerStore(database)
         queue = QueueStore(database)
         completions = CompletionStore(database)
+        timers = TimerStore(database)
         tenant = try await KeyStore(database).createAPIKey(
             NewAPIKey(
                 id: "bench",

@@ -121,12 +121,13 @@ struct BackgroundTaskRequestRoutes: Sendable {
         of client: ClientID,
         _ tenant: TenantID
     ) async throws -> Answer {
-        let isKnown = try await stores.requests.cancelRequests(
+        let cancelled = try await stores.requests.cancelRequests(
             identifier,
             of: client,
             tenant: tenant
         )
-        guard isKnown else { throw Problem.unknownClient }
+        guard let cancelled else { throw Problem.unknownClient }
+        if identifier != nil, cancelled == 0 { throw Problem(.unknownBackgroundTaskRequest) }
         return Answer(status: .noContent)
     }
 }

@@ -91,8 +91,9 @@ struct ClientRoutes: Sendable {
 
     func launch(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let answer = try Self.answer(await stores.clients.launch(tenant: tenant, id: id))
-        // Events held back for the client are due now.
+        // Events held back for the client are due now, and so are its background tasks.
         wake()
+        onTimers()
         return answer
     }
 

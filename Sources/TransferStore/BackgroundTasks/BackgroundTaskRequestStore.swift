@@ -161,12 +161,13 @@ extension BackgroundTaskRequestStore {
 
     /// Cancels the request of an identifier, or all requests of a client; runs continue.
     ///
-    /// - Returns: false when the tenant has no such client.
+    /// - Returns: the number of pending requests that were cancelled; nil when the tenant has no such
+    ///   client.
     package func cancelRequests(
         _ identifier: BackgroundTaskIdentifier? = nil,
         of client: ClientID,
         tenant: TenantID
-    ) async throws(StoreError) -> Bool {
+    ) async throws(StoreError) -> Int? {
         let isNamed: Query = identifier.map { "q.identifier = \($0.name)" } ?? "true"
         let rows = try await database.run([
             ClientStore.lock(client, of: tenant),
@@ -177,7 +178,7 @@ extension BackgroundTaskRequestStore {
                     """
             ),
         ])
-        return rows[0].count == 1
+        return rows[0].isEmpty ? nil : rows[1].affectedCount
     }
 
     /// Returns the statement that removes the requests `q` of locked clients, with their timers.

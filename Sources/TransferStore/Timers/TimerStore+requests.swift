@@ -64,25 +64,26 @@ extension TimerStore {
     /// Whether there are subscriptions that want to hear of launches of a client `c`, and each of
     /// them is disabled; NULL if there are none.
     private static let hasOnlyDisabledHearers: Query = """
-        SELECT bool_and(b.disabled_at IS NOT NULL) FROM (
-            SELECT x.disabled_at, x.event_types FROM subscription x
-            WHERE x.is_living AND x.tenant_id = c.tenant_id AND x.client IS NULL
-                AND x.session_identifier IS NULL
-            UNION ALL
-            SELECT x.disabled_at, x.event_types FROM subscription x
-            WHERE x.is_living AND x.tenant_id = c.tenant_id AND x.client = c.identifier
-                AND x.session_identifier IS NULL
-        ) b
-        WHERE \(wantsLaunches("b"))
+        SELECT bool_and(x.disabled_at IS NOT NULL) FROM (\(launchHearers("b.disabled_at"))) x
         """
 
-    /// Whether a subscription asks for `background_task.launch`.
-    static func wantsLaunches(_ subscription: Query) -> Query {
+    /// Selects `columns` of the living subscriptions `b` that ask for launches of a client `c`.
+    static func launchHearers(_ columns: Query) -> Query {
         """
-        coalesce(\(subscription).event_types && ARRAY['background_task.launch',
-            'background_task.*'], true)
+        SELECT \(columns) FROM subscription b
+        WHERE b.is_living AND b.tenant_id = c.tenant_id AND b.client IS NULL
+            AND b.session_identifier IS NULL AND \(wantsLaunches)
+        UNION ALL
+        SELECT \(columns) FROM subscription b
+        WHERE b.is_living AND b.tenant_id = c.tenant_id AND b.client = c.identifier
+            AND b.session_identifier IS NULL AND \(wantsLaunches)
         """
     }
+
+    /// Whether a subscription `b` asks for `background_task.launch`.
+    private static let wantsLaunches: Query = """
+        coalesce(b.event_types && ARRAY['background_task.launch', 'background_task.*'], true)
+        """
 
     /// Carries out decisions about requests, of which those that no longer apply do nothing: a
     /// request that was replaced, cancelled, or launched by another worker.
@@ -93,22 +94,29 @@ extension TimerStore {
     ) async throws(StoreError) -> Int {
         let launches = DecisionColumns(decisions.filter { $0.decision.isLaunch })
         let others = DecisionColumns(decisions.filter { !$0.decision.isLaunch })
-        let rows = try await database.run([
-            """
-            SELECT c.id FROM client c
-            WHERE c.id = ANY (\(decisions.map(\.request.clientID)))
-            ORDER BY c.id FOR NO KEY UPDATE
-            """,
-            Self.launch(launches),
-            Self.postpone(others),
-        ])
-        return rows[1].count + rows[2].count
+        let rows = try await database.run([Self.launch(launches), Self.postpone(others)])
+        return rows[0].count + rows[1].count
     }
 
-    /// Expects the clients to be locked.
+    /// The CTEs of decisions whose clients nobody else has locked; the rest waits for the next turn.
+    ///
+    /// The lock reads the newest version of a client. The decision itself is guarded by the number
+    /// of launches in the newest version of its request.
+    private static func taken(_ input: DecisionColumns) -> Query {
+        """
+        locked AS MATERIALIZED (
+            SELECT c.id, c.lifecycle FROM client c WHERE c.id = ANY (\(input.clients))
+            ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+        ),
+        input AS (
+            SELECT x.*, l.lifecycle FROM (\(input.rows)) x JOIN locked l ON l.id = x.client_id
+        )
+        """
+    }
+
     private static func launch(_ input: DecisionColumns) -> Query {
         """
-        WITH input AS (\(input.rows)),
+        WITH \(taken(input)),
         chosen AS (
             UPDATE background_task_request q SET
                 launches = q.launches + 1, due_at = i.next_due_at,
@@ -116,9 +124,7 @@ extension TimerStore {
                 waits_for = 'date', waits_since = clock_timestamp()
             FROM input i
             WHERE q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
-                AND EXISTS (
-                    SELECT 1 FROM client c
-                    WHERE c.id = q.client_id AND c.lifecycle <> 'force_quit')
+                AND i.lifecycle <> 'force_quit'
                 AND NOT EXISTS (
                     SELECT 1 FROM background_task_run r
                     WHERE r.client_id = q.client_id AND r.identifier = q.identifier
@@ -173,10 +179,9 @@ extension TimerStore {
         """
     }
 
-    /// Expects the clients to be locked.
     private static func postpone(_ input: DecisionColumns) -> Query {
         """
-        WITH input AS (\(input.rows)),
+        WITH \(taken(input)),
         moved AS (
             UPDATE background_task_request q SET
                 occurrence_at = coalesce(i.next_at, q.occurrence_at),
@@ -229,6 +234,7 @@ extension TimerStore {
 /// Decisions as columns of a statement.
 private struct DecisionColumns {
     var ids: [UUID] = []
+    var clients: [UUID] = []
     var launches: [Int32] = []
     var runs: [UUID] = []
     var occurrences: [Date] = []
@@ -244,6 +250,7 @@ private struct DecisionColumns {
     init(_ decisions: [(request: DueRequest, decision: LaunchDecision)]) {
         for (request, decision) in decisions {
             ids.append(request.id.uuid)
+            clients.append(request.clientID)
             launches.append(request.launches)
             runs.append(UUID.version7())
             occurrences.append(min(request.occurrenceAt, request.facts.now))
@@ -266,10 +273,10 @@ private struct DecisionColumns {
 
     var rows: Query {
         """
-        SELECT id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason
-        FROM unnest(\(ids), \(launches), \(runs), \(occurrences), \(nexts), \(nextDues),
-            \(looks), \(reasons))
-            AS x (id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason)
+        SELECT id, client_id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason
+        FROM unnest(\(ids), \(clients), \(launches), \(runs), \(occurrences), \(nexts),
+            \(nextDues), \(looks), \(reasons)) AS u (
+            id, client_id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason)
         """
     }
 }

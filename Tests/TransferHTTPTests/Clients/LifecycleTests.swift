@@ -107,6 +107,19 @@ import TransferWire
         }
     }
 
+    @Test func itsEventsAreAStreamToo() async throws {
+        try await APIServer.run { server in
+            let stream = try server.stream("\(Self.client)/events")
+            try await server.send("POST", "\(Self.client)/background")
+            try await eventually("the move is told") { stream.events.count == 1 }
+            try await server.send("POST", "\(Self.client)/launch")
+            try await eventually("the launch is told") { stream.events.count == 2 }
+            #expect(
+                stream.events.map(\.type) == Array(repeating: "client.lifecycle_changed", count: 2)
+            )
+        }
+    }
+
     @Test func subscriptionsOfTheTenantAndTheClientAreWoken() async throws {
         try await APIServer.run { server in
             try await server.send("PUT", "/v1/clients/share")

@@ -125,6 +125,10 @@ import TransferWire
         case ("POST", "ack"): #"{"ack_token": "none"}"#
         case ("POST", "reconnect"): "{}"
         case ("POST", "bulk-operations"): #"{"verb": "cancel"}"#
+        case ("POST", "complete"): #"{"success": true}"#
+        case ("POST", "extend"): #"{"seconds": 1}"#
+        case ("POST", "progress"): #"{"completed_unit_count": 1, "total_unit_count": 1}"#
+        case ("POST", "transfers"): #"{"task_ids": ["\#(UUID.version7().text)"]}"#
         case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
         default: nil
         }

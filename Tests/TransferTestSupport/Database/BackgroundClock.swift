@@ -15,9 +15,14 @@ package struct BackgroundClock: Sendable {
 
     /// Moves all moments of clients and background work into the past, and does what is then due.
     package func pass(_ seconds: Double, hasNetwork: Bool = true) async throws {
+        try await move(seconds)
+        try await stores.advanceTimers(hasNetwork: hasNetwork)
+    }
+
+    /// Moves all moments of clients and background work into the past.
+    package func move(_ seconds: Double) async throws {
         let time: Query = "\(seconds) * interval '1 s'"
         for change in Self.changes(by: time) { _ = try await connection.execute(change) }
-        try await stores.advanceTimers(hasNetwork: hasNetwork)
     }
 
     private static func changes(by time: Query) -> [Query] {
