@@ -89,6 +89,23 @@ import TransferWire
         }
     }
 
+    @Test func anOccurrenceWaitsForTheLeastInterval() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let run = try await server.launch(
+                "refresh",
+                #"\#(recurrence(#""every_seconds": 900"#)), "min_interval_seconds": 1500"#
+            )
+            try await server.change(run.id, "complete", #"{"success": true}"#)
+            try await clock.pass(1000)
+            #expect(try await server.runs().count == 1)
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["interval"])
+            try await clock.pass(501)
+            #expect(try await server.runs().count == 2)
+        }
+    }
+
     @Test func followsACronExpression() async throws {
         try await APIServer.run { server in
             try await server.register([("clean", "processing")])

@@ -13,7 +13,13 @@ import TransferTestSupport
         case advance, accept, complete, forceQuit, launchClient, passBriefly, passLong
     }
 
-    private static let sequences = 40
+    /// The steps, those more often that decisions about old readings are made of.
+    private static let choices =
+        Step.allCases + [
+            .submitRecurring, .readFirst, .readSecond, .readSecond, .decideFirst, .decideSecond,
+            .complete, .complete, .complete, .decideFirst, .decideSecond,
+        ]
+    private static let sequences = 60
     private static let steps = 40
 
     @Test(arguments: 0..<4)
@@ -25,7 +31,7 @@ import TransferTestSupport
             var random = SeededGenerator(state: UInt64(part * 1000 + sequence))
             var taken: [Step] = []
             for _ in 0..<Self.steps {
-                guard let step = Step.allCases.randomElement(using: &random) else { return }
+                guard let step = Self.choices.randomElement(using: &random) else { return }
                 taken.append(step)
                 try await world.take(step)
                 let faults = try await world.faults()
@@ -137,6 +143,11 @@ private struct LaunchWorld {
             WHERE EXISTS (
                 SELECT 1 FROM runs r WHERE r.occurrence_at IS NULL AND r.is_taken
                 GROUP BY r.request_id HAVING count(*) > 1)
+            UNION ALL
+            SELECT 'an occurrence was taken up twice'
+            WHERE EXISTS (
+                SELECT 1 FROM runs r WHERE r.occurrence_at IS NOT NULL AND r.is_taken
+                GROUP BY r.request_id, r.occurrence_at HAVING count(*) > 1)
             UNION ALL
             SELECT 'it was launched again after it was taken up'
             WHERE EXISTS (

@@ -45,7 +45,8 @@ package struct BackgroundClock: Sendable {
             """
             UPDATE background_task_run SET
                 launched_at = launched_at - \(time), deadline_at = deadline_at - \(time),
-                accepted_at = accepted_at - \(time), ended_at = ended_at - \(time)
+                accepted_at = accepted_at - \(time), ended_at = ended_at - \(time),
+                occurrence_at = occurrence_at - \(time)
             """,
         ]
     }
