@@ -39,7 +39,7 @@ final class EngineFixture: Sendable {
         await connection.close()
         origin = try LoopbackOrigin()
         // Longer than in service, because the load of this machine is not under test.
-        stores = Stores(Database(pool: database.pool(waitTimeout: .seconds(60))))
+        stores = Stores(Database(pool: database.pool()))
         tenant = try await stores.keys.createAPIKey(
             NewAPIKey(
                 id: "test",

@@ -55,15 +55,8 @@ struct APIServer: Sendable {
             $0.queryDeadline = $0.scriptDeadline
         }
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
-        // Longer than in service, because the load of this machine is not under test.
         let stores =
-            otherStore
-            ?? Stores(
-                Database(
-                    pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
-                    settings: settings
-                )
-            )
+            otherStore ?? Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         let folder = try TestFolder("http")
         defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()

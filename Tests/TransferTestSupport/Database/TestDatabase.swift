@@ -41,10 +41,12 @@ package final class TestDatabase: Sendable {
     }
 
     /// Makes a pool that is closed after the test.
+    ///
+    /// Its callers wait longer than in service, because the load of this machine is not under test.
     package func pool(
         connectionsMax: Int = 4,
         waitersMax: Int = ConnectionPool.waitersMaxDefault,
-        waitTimeout: Duration = ConnectionPool.waitTimeoutDefault,
+        waitTimeout: Duration = .seconds(60),
         depthMax: Int = ConnectionPool.depthMaxDefault,
         _ change: (inout ConnectionConfiguration) -> Void = { _ in }
     ) -> ConnectionPool {
