@@ -71,7 +71,7 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Workers at most on one database; 0 for none.")
     var instances = 4
 
-    @Option(help: "A Python that has pgqueuer.")
+    @Option(help: "A Python that has pgqueuer and procrastinate.")
     var pgqueuerPython = Bench.pgqueuerPythonDefault
 
     /// The path of the Python that `.ci/setup --bench` makes.

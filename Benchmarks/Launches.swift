@@ -16,23 +16,24 @@ struct Launches {
     /// The number of requests of a round, ten for each client.
     private static let requests = 20_000
     private static let rounds = 3
+    /// The number of jobs of a round of a peer.
+    private static let peerJobs = 5_000
     /// The requests by which lateness is measured, and the time between two of them.
     private static let lateRequests = 400
     private static let lateInterval: Duration = .milliseconds(25)
 
     func measure(into table: inout Table) async throws {
         try await MeasuredDatabase.with(program: program, folder: folder) { database in
-            let peer = "dequeue and complete, 1 at once, pgqueuer"
-            if pgqueuer.isInstalled() {
-                let rates = try pgqueuer.rates(database, callers: 1)
-                table.add(peer, rates.completed, in: .perSecond)
-            }
             let alone = "\(Self.name), nothing else pending, transferd's store"
             for _ in 0..<Self.rounds {
                 table.add(alone, try await rate(database), in: .perSecond)
             }
-            table.compare(alone, to: peer)
             try await lateness(database, "nothing else pending", &table)
+            if pgqueuer.isInstalled() {
+                for queue in ScheduledJobs.Queue.allCases {
+                    try measure(queue, database, beside: alone, &table)
+                }
+            }
             guard pending > 0 else { return }
             try await database.makeRequests(pending, due: .seconds(86_400))
             try await database.settle()
@@ -43,6 +44,28 @@ struct Launches {
             table.compare(beside, to: alone)
             try await lateness(database, "\(pending) pending", &table)
         }
+    }
+
+    /// Measures a queue whose jobs run at a time.
+    private func measure(
+        _ queue: ScheduledJobs.Queue,
+        _ database: MeasuredDatabase,
+        beside alone: String,
+        _ table: inout Table
+    ) throws {
+        let jobs = ScheduledJobs(queue: queue, python: pgqueuer.python)
+        let name = "scheduled jobs, \(queue)"
+        for _ in 0..<Self.rounds {
+            let figures = try jobs.measure(
+                database,
+                jobs: Self.peerJobs,
+                lateJobs: Self.lateRequests,
+                interval: Self.lateInterval
+            )
+            table.add(name, Double(Self.peerJobs) / figures.seconds, in: .perSecond)
+            addLateness(figures.late, "\(queue)", &table)
+        }
+        table.compare(alone, to: name)
     }
 
     /// Returns the launches a second of requests that are all due.
@@ -77,7 +100,11 @@ struct Launches {
             due: .seconds(3),
             every: Self.lateInterval
         )
-        let values = try await database.lateness(of: Self.lateRequests)
+        addLateness(try await database.lateness(of: Self.lateRequests), name, &table)
+        try await database.forgetRuns()
+    }
+
+    private func addLateness(_ values: [Double], _ name: String, _ table: inout Table) {
         for percent in [50, 99] {
             table.add(
                 "due to launched, p\(percent), at rest, \(name)",
@@ -85,6 +112,5 @@ struct Launches {
                 in: .milliseconds
             )
         }
-        try await database.forgetRuns()
     }
 }

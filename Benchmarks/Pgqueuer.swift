@@ -44,10 +44,12 @@ struct Pgqueuer {
         )
     }
 
-    /// Returns whether it can be measured; if not, prints a sentence that says why.
+    /// Returns whether the Python queues can be measured; if not, prints a sentence that says why.
     func isInstalled() -> Bool {
         guard Program.exists(python) else {
-            print("pgqueuer is left out: there is no \(python); .ci/setup --bench makes it.")
+            print(
+                "pgqueuer and procrastinate are left out: there is no \(python); .ci/setup --bench makes it."
+            )
             return false
         }
         return true
