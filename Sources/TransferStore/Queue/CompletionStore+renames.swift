@@ -13,10 +13,25 @@ extension CompletionStore {
         _ pendingRenames: [PendingRename],
         ending attemptEnds: [AttemptEnd] = []
     ) async throws(StoreError) -> Set<TaskID> {
+        guard let plain = try PlainEndColumns(attemptEnds) else {
+            return try await run(pendingRenames, Self.attemptEnd(of: attemptEnds))
+        }
+        let changed = try await run(
+            pendingRenames,
+            attemptEnds.isEmpty ? [] : [Self.plainEnd(of: plain)]
+        )
+        let others = attemptEnds.filter { !changed.contains($0.task) }
+        guard !others.isEmpty else { return changed }
+        return changed.union(try await run([], Self.attemptEnd(of: others)))
+    }
+
+    /// Runs both in one transaction; the first statement of `ends` returns the ended tasks.
+    private func run(
+        _ pendingRenames: [PendingRename],
+        _ ends: [Query]
+    ) async throws(StoreError) -> Set<TaskID> {
         // Every transaction locks rows of tasks first and the counters of sessions last.
-        let queries =
-            (pendingRenames.isEmpty ? [] : Self.pendingRename(of: pendingRenames))
-            + (attemptEnds.isEmpty ? [] : try Self.attemptEnd(of: attemptEnds))
+        let queries = (pendingRenames.isEmpty ? [] : Self.pendingRename(of: pendingRenames)) + ends
         guard !queries.isEmpty else { return [] }
         let rows = try await database.run([Database.TransactionSetting.briefLocks.query] + queries)
             .dropFirst()

@@ -209,7 +209,7 @@ private struct LaunchWorld {
     mutating func reset() async throws {
         for statement: Query in [
             "DELETE FROM background_task_request", "DELETE FROM background_task_run",
-            "DELETE FROM timer", "DELETE FROM event", "DELETE FROM delivery",
+            "DELETE FROM timer", "DELETE FROM event_run", "DELETE FROM delivery",
             "DELETE FROM session_progress WHERE session_id IN (SELECT id FROM client)",
             """
             UPDATE client SET
