@@ -201,6 +201,26 @@ import TransferWire
         }
     }
 
+    /// Two schedulers that have both read, before either decides, that nothing runs.
+    @Test func whatIsDueAtOnceKeepsToTheBudgetOfRuns() async throws {
+        try await APIServer.run { server in
+            let processing = (0..<10).map { ("p\($0)", "processing") }
+            try await server.register(processing + [("refresh", "app_refresh")])
+            for (identifier, _) in processing { try await server.request(identifier) }
+            try await server.request()
+            let timers = server.stores.timers
+            let first = try await timers.dueRequests()
+            let second = try await timers.dueRequests()
+            #expect(first.count == 11)
+            _ = try await timers.decide(first.prefix(6).map { ($0, LaunchDecision($0)) })
+            _ = try await timers.decide(second.suffix(6).map { ($0, LaunchDecision($0)) })
+            #expect(try await server.runs().count == 10)
+            try await server.stores.advanceTimers()
+            #expect(try await server.runs().count == 10)
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["budget"])
+        }
+    }
+
     @Test func waitsForASubscriptionThatIsEnabled() async throws {
         try await APIServer.run { server in
             try await server.register()
