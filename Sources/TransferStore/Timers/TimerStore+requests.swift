@@ -182,7 +182,9 @@ extension TimerStore {
             FROM opened o JOIN numbered n ON n.subject = o.run_id
         ),
         handler_row AS (
-            UPDATE background_task_handler h SET last_launched_at = o.launched_at FROM opened o
+            UPDATE background_task_handler h SET
+                last_launched_at = o.launched_at, launched_before_at = h.last_launched_at
+            FROM opened o
             WHERE h.client_id = o.client_id AND h.identifier = o.identifier
         ),
         run_timer AS (
