@@ -100,18 +100,21 @@ extension RunStore {
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
         let kinds = BackgroundTaskKind.allCases
+        let bound: Query = """
+            r.launched_at + interval '1 ms' * (
+                SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
+                    \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
+                WHERE b.kind = r.kind)
+            """
         return try await change(
             id,
             of: tenant,
             to: """
                 accepted_at = coalesce(r.accepted_at, clock_timestamp()),
                 deadline_at = greatest(r.deadline_at, least(
-                    r.deadline_at + \(time.milliseconds) * interval '1 ms',
-                    r.launched_at + interval '1 ms' * (
-                        SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
-                            \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
-                        WHERE b.kind = r.kind))),
-                is_expiring = false
+                    r.deadline_at + \(time.milliseconds) * interval '1 ms', \(bound))),
+                -- The new deadline is announced, too, if there is one.
+                is_expiring = r.is_expiring AND r.deadline_at >= \(bound)
                 """
         )
     }
