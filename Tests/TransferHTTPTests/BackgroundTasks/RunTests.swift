@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -301,6 +302,25 @@ import TransferWire
             try await server.send("POST", "/v1/clients/default/launch")
             try await server.stores.advanceTimers()
             #expect(try await server.runs().map(\.state) == ["launched", "client_force_quit"])
+        }
+    }
+
+    @Test func aBoundedNumberOfTransfersIsLinked() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let task = try await server.submit(try await server.session())
+            let run = try await server.launch()
+            let connection = try await TestDatabase.current.connection()
+            _ = try await connection.execute(
+                """
+                INSERT INTO background_task_transfer (run_id, task_id)
+                SELECT id, gen_random_uuid() FROM background_task_run
+                CROSS JOIN generate_series(1, \(BackgroundTaskRun.transfersMax))
+                """
+            )
+            let more = try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
+            #expect(more.code == .quotaExceeded)
+            #expect(try await server.run(run.id).transfers == BackgroundTaskRun.transfersMax)
         }
     }
 
