@@ -221,6 +221,33 @@ import TransferWire
         }
     }
 
+    @Test func saysSinceWhenItWaits() async throws {
+        try await APIServer.run { server in
+            try await server.register([("clean", "processing")])
+            let clock = try await server.clock()
+            let settings = "/v1/tenant/background-settings"
+            try await server.send("PATCH", settings, #"{"capacity": "busy"}"#)
+            let date = Timestamp(Date(timeIntervalSinceNow: 900)).rfc3339
+            try await server.request(
+                "clean",
+                #""requires_external_power": true, "earliest_begin_at": "\#(date)""#
+            )
+            let submitted = try #require(try await server.pending().first)
+            #expect(submitted.waitsFor.since.date == submitted.submittedAt.date)
+            try await clock.pass(901)
+            let waiting = try #require(try await server.pending().first)
+            #expect(waiting.waitsFor.reason == "capacity")
+            let time = waiting.waitsFor.since.date.timeIntervalSince(waiting.submittedAt.date)
+            #expect(time > 900)
+            // Looking again is no new wait.
+            try await clock.pass(61)
+            let later = try #require(try await server.pending().first)
+            #expect(
+                later.waitsFor.since.date.timeIntervalSince(later.submittedAt.date) == time
+            )
+        }
+    }
+
     @Test func waitsForASubscriptionThatIsEnabled() async throws {
         try await APIServer.run { server in
             try await server.register()
