@@ -133,6 +133,25 @@ import TransferTestSupport
         #expect(try await launched(fixture).state == .launched)
     }
 
+    @Test func theOperatorsWordHoldsBackWhatNeedsIdleCapacity() async throws {
+        let fixture = try await EngineFixture()
+        try await fixture.submitRequest(Self.task) { $0.requiresExternalPower = true }
+        try await fixture.withEngine {
+            $0.capacity = .busy
+        } _: { _ in
+            try await eventually("it waits for capacity") {
+                try await waits(fixture) == [.capacity]
+            }
+        }
+        // The next instance is started with another word.
+        let clock = try await clock(fixture)
+        try await clock.move(61)
+        try await fixture.withEngine { _ in
+            let run = try await launched(fixture)
+            #expect(run.state == .launched)
+        }
+    }
+
     private func waits(_ fixture: EngineFixture) async throws -> [RequestWait.Reason] {
         try await fixture.stores.requests.pendingRequests(of: .default, tenant: fixture.tenant)
             .map(\.wait.reason)
