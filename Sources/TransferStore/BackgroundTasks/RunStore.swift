@@ -242,19 +242,10 @@ extension RunStore {
 
     /// Returns the statements that follow changes of runs `r` of locked clients: their timers, the
     /// requests that were launched, and those that have waited for a run to end.
+    ///
+    /// The timers come last, because the condition may ask for them.
     static func settle(where condition: Query) -> [Query] {
         [
-            """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
-            WHERE \(condition) AND r.ended_at IS NULL
-            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
-            """,
-            """
-            DELETE FROM timer WHERE subject = ANY (ARRAY(
-                SELECT r.id FROM background_task_run r
-                WHERE \(condition) AND r.ended_at IS NOT NULL))
-            """,
             // What was accepted and does not recur is done.
             """
             DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
@@ -268,6 +259,17 @@ extension RunStore {
                 WHERE q.waits_for IN ('run', 'budget') AND q.client_id = ANY (ARRAY(
                     SELECT r.client_id FROM background_task_run r
                     WHERE \(condition) AND r.ended_at IS NOT NULL))))
+            """,
+            """
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
+            WHERE \(condition) AND r.ended_at IS NULL
+            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
+            """,
+            """
+            DELETE FROM timer WHERE subject = ANY (ARRAY(
+                SELECT r.id FROM background_task_run r
+                WHERE \(condition) AND r.ended_at IS NOT NULL))
             """,
         ]
     }
