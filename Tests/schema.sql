@@ -106,6 +106,7 @@ CREATE TABLE background_task_handler (
     has_expiration_handler boolean NOT NULL,
     registered_at timestamp with time zone NOT NULL DEFAULT now(),
     last_launched_at timestamp with time zone,
+    launched_before_at timestamp with time zone,
     CONSTRAINT background_task_handler_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
     CONSTRAINT background_task_handler_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 128))),
     CONSTRAINT background_task_handler_kind_check CHECK ((kind = ANY (ARRAY['app_refresh'::text, 'processing'::text, 'continued_processing'::text]))),

@@ -215,7 +215,9 @@ private struct LaunchWorld {
             UPDATE client SET
                 lifecycle = 'active', grace_ends_at = NULL, assertions_end_at = NULL
             """,
-            "UPDATE background_task_handler SET last_launched_at = NULL",
+            """
+            UPDATE background_task_handler SET last_launched_at = NULL, launched_before_at = NULL
+            """,
         ] { _ = try await fixture.aside.execute(statement) }
         (recurs, submission) = (nil, nil)
         reads = [[], []]
