@@ -54,11 +54,13 @@ ALTER TABLE event_run
 -- partitions ahead.
 CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target = 8160);
 
--- Each event by itself, for people and for `transferd verify`. Pages of events are read from the
--- runs.
+-- Each event by itself, for people. Pages of events are read from the runs.
 CREATE VIEW event AS
-SELECT r.session_id, r.first_sequence + k.place - 1 AS sequence, r.kind, r.generation,
-    r.occurred_at, r.task_ids[k.place] AS task_id, r.task_state,
+SELECT overlay(overlay(encode(substring(sha256(uuid_send(r.session_id)
+        || int8send(r.first_sequence + k.place - 1) || timestamptz_send(r.occurred_at)) FOR 16),
+        'hex') PLACING '8' FROM 13 FOR 1) PLACING '8' FROM 17 FOR 1)::uuid AS id,
+    r.session_id, r.first_sequence + k.place - 1 AS sequence, r.kind, r.generation, r.occurred_at,
+    r.task_ids[k.place] AS task_id, r.task_state,
     CASE WHEN r.task_ids IS NOT NULL THEN coalesce(r.attempts[k.place], 0::smallint) END AS attempt,
     CASE WHEN r.task_ids IS NOT NULL THEN coalesce(r.bytes_received[k.place], 0) END
         AS bytes_received,

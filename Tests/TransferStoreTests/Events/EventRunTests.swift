@@ -34,6 +34,9 @@ import TransferTestSupport
         #expect(all.map(\.sequence) == Array(1...Int64(Self.count)))
         #expect(all.map(\.task?.id) == ids)
         #expect(Set(all.map(\.id)).count == Self.count)
+        // People find them under the same identifiers.
+        let rows = try await fixture.aside.execute("SELECT id FROM event ORDER BY sequence")
+        #expect(try rows.map { try $0.decode("id", as: UUID.self) } == all.map(\.id))
         for after in [0, 1, 126, 127, 128, 129, 255, 256, 257, 299, 300] {
             for limit in [1, 2, 127, 128, 129, 200] {
                 let page = try await page(fixture, after: Int64(after), limit: limit)
