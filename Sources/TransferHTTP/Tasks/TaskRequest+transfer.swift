@@ -6,11 +6,10 @@ extension TaskRequest {
     /// Returns what the task asks of its origin, and adds what is wrong to `errors`.
     func transferRequest(
         with options: TransferOptions,
-        at pointer: String,
         into errors: inout [FieldError]
     ) -> TransferRequest {
         func refuse(_ field: String, _ detail: String, _ code: FieldError.Code = .invalidValue) {
-            errors.append(FieldError(pointer: "\(pointer)/\(field)", code, detail))
+            errors.append(FieldError(pointer: "/\(field)", code, detail))
         }
         if let method, !Self.isAllowed(method) {
             refuse("method", "Must be a method such as GET or POST, but not CONNECT or TRACE.")

@@ -131,10 +131,10 @@ struct TaskStream: Sendable {
         var tasks: [Checked<TaskRequest>] = []
         tasks.reserveCapacity(part.count)
         for line in part {
-            do throws(Problem) {
-                tasks.append(try decoded(Checked<TaskRequest>.self, from: line.bytes))
+            do throws(WireDecoder.Failure) {
+                tasks.append(try Checked<TaskRequest>(json: line.bytes))
             } catch {
-                throw error.inLine(line.number)
+                throw Problem(error).inLine(line.number)
             }
         }
         return try tasks.submissions { index, errors throws(Problem) in

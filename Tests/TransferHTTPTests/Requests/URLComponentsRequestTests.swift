@@ -17,7 +17,7 @@ import TransferWire
             guard case .invalid(let error) = error else { throw error }
             return "\(error.pointer ?? "") \(error.code.rawValue)"
         }
-        let submission = request.submission(id: TaskID(.version7()), at: "", into: &errors)
+        let submission = request.submission(id: TaskID(.version7()), into: &errors)
         return submission?.url
             ?? errors.map { "\($0.pointer ?? "") \($0.code.rawValue)" }.joined(separator: ", ")
     }
@@ -127,7 +127,7 @@ import TransferWire
         func fault(_ body: String) throws -> WireDecoder.Failure? {
             do throws(WireDecoder.Failure) {
                 _ = try WireDecoder.decode(TaskRequest.self, from: Array(body.utf8))
-                    .submission(id: TaskID(.version7()), at: "", into: &errors)
+                    .submission(id: TaskID(.version7()), into: &errors)
                 return nil
             } catch {
                 return error
