@@ -120,7 +120,7 @@ struct TaskStream: Sendable {
             try await RequestResources.submitting(byteCount) {
                 let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)
-                    return (submissions, try receiptLines(of: submissions))
+                    return (submissions, try session.receipts(of: submissions, as: .lines))
                 }
                 return try await submit(submissions, receipts, part, key)
             }
@@ -140,15 +140,6 @@ struct TaskStream: Sendable {
         return try tasks.submissions { index, errors throws(Problem) in
             throw Problem(errors).inLine(part[index].number)
         }
-    }
-
-    private func receiptLines(of submissions: [TaskSubmission]) throws -> [UInt8] {
-        var lines: [UInt8] = []
-        for receipt in session.receipts(of: submissions) {
-            lines += try WireEncoder.encode(receipt)
-            lines.append(UInt8(ascii: "\n"))
-        }
-        return lines
     }
 
     private func submit(
