@@ -3,11 +3,12 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// Returns the submission that this request asks for.
+    /// Returns the submission that this request asks for, with the key of its host from `hosts`.
     ///
     /// - Returns: nil when something is wrong with it, which is then in `errors`.
     func submission(
         id: TaskID,
+        hosts: inout HostKeys,
         into errors: inout [FieldError]
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
@@ -54,7 +55,7 @@ extension TaskRequest {
         return TaskSubmission(
             id: id,
             url: target.text,
-            hostKey: HostKey(host: target.url.host, port: target.url.port),
+            hostKey: hosts.key(of: target.url),
             headers: headers,
             clientString: clientString,
             earliestBeginAt: earliestBeginAt?.date,
@@ -114,6 +115,7 @@ extension [Checked<TaskRequest>] {
         // Sorted, so that within one millisecond too the identifiers are in the order of the
         // request, and lists show a batch as it was sent.
         let ids = map { _ in UUID.version7(at: now) }.sorted()
+        var hosts = HostKeys()
         for (index, task) in enumerated() {
             var errors: [FieldError] = []
             switch task.result {
@@ -121,6 +123,7 @@ extension [Checked<TaskRequest>] {
             case .success(let request):
                 let submission = request.submission(
                     id: TaskID(ids[index]),
+                    hosts: &hosts,
                     into: &errors
                 )
                 if let submission { submissions.append(submission) }
