@@ -111,10 +111,9 @@ extension [Checked<TaskRequest>] {
     ) throws(Problem) -> [TaskSubmission] {
         var submissions: [TaskSubmission] = []
         submissions.reserveCapacity(count)
-        let now = Date()
-        // Sorted, so that within one millisecond too the identifiers are in the order of the
+        // Ascending, so that within one millisecond too the identifiers are in the order of the
         // request, and lists show a batch as it was sent.
-        let ids = map { _ in UUID.version7(at: now) }.sorted()
+        let ids = UUID.ascendingVersion7(count: count)
         var hosts = HostKeys()
         for (index, task) in enumerated() {
             var errors: [FieldError] = []
