@@ -92,30 +92,10 @@ CREATE TABLE attempt_log (
     ended_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     bytes_received bigint NOT NULL,
     resumed_at_offset bigint,
-    http_status smallint,
     failure jsonb,
-    redirects smallint,
-    name_lookup_us bigint,
-    connect_us bigint,
-    tls_us bigint,
-    first_byte_us bigint,
-    total_us bigint,
-    is_connection_reused boolean,
-    http_version text,
-    remote_address text,
     bytes_sent bigint NOT NULL DEFAULT 0,
-    fetch_start_us bigint,
-    request_start_us bigint,
-    request_end_us bigint,
-    request_header_bytes bigint,
-    request_body_bytes bigint,
-    response_header_bytes bigint,
-    response_body_bytes bigint,
-    remote_port integer,
-    local_address text,
-    local_port integer,
-    connections smallint,
-    CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
+    measurements text,
+    CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
@@ -126,6 +106,7 @@ CREATE TABLE background_task_handler (
     has_expiration_handler boolean NOT NULL,
     registered_at timestamp with time zone NOT NULL DEFAULT now(),
     last_launched_at timestamp with time zone,
+    launched_before_at timestamp with time zone,
     CONSTRAINT background_task_handler_client_id_fkey FOREIGN KEY (client_id) REFERENCES client(id),
     CONSTRAINT background_task_handler_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 128))),
     CONSTRAINT background_task_handler_kind_check CHECK ((kind = ANY (ARRAY['app_refresh'::text, 'processing'::text, 'continued_processing'::text]))),
@@ -341,26 +322,27 @@ CREATE TABLE erasure (
     CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
 );
 
-CREATE TABLE event (
+CREATE TABLE event_run (
     session_id uuid NOT NULL,
-    sequence bigint NOT NULL,
-    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    last_sequence bigint NOT NULL,
+    first_sequence bigint NOT NULL,
     kind text NOT NULL,
     generation bigint NOT NULL,
     occurred_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
-    task_id uuid,
+    task_ids uuid[],
     task_state task_state,
-    attempt smallint,
-    bytes_received bigint,
-    failure jsonb,
+    attempts smallint[],
+    bytes_received bigint[],
+    failures jsonb[],
+    bytes_expected bigint[],
+    bytes_sent bigint[],
+    bytes_to_send bigint[],
     summary jsonb,
-    bytes_expected bigint,
-    bytes_sent bigint,
-    bytes_to_send bigint,
     details jsonb,
-    CONSTRAINT event_check CHECK (((task_id IS NULL) = (task_state IS NULL))),
-    CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence, occurred_at),
-    CONSTRAINT event_sequence_check CHECK ((sequence > 0))
+    CONSTRAINT event_run_check CHECK (((task_ids IS NULL) = (task_state IS NULL))),
+    CONSTRAINT event_run_first_sequence_check CHECK ((first_sequence > 0)),
+    CONSTRAINT event_run_length_check CHECK ((((last_sequence - first_sequence) + 1) = COALESCE(cardinality(task_ids), 1))),
+    CONSTRAINT event_run_pkey PRIMARY KEY (session_id, last_sequence, occurred_at)
 ) PARTITION BY RANGE (occurred_at);
 
 CREATE TABLE expired_task (
@@ -454,7 +436,12 @@ CREATE TABLE outcome (
     bytes_sent bigint NOT NULL DEFAULT 0,
     response_body bytea,
     part_fence bigint,
+    fence bigint,
+    started_at timestamp with time zone,
+    resumed_at_offset bigint,
+    measurements text,
     result_gone_at timestamp with time zone,
+    CONSTRAINT outcome_attempt_check CHECK (((fence IS NULL) = (started_at IS NULL))),
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (response_head IS NOT NULL))),
     CONSTRAINT outcome_failure_check CHECK (
 CASE state
@@ -663,7 +650,7 @@ CREATE TABLE task (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     url text NOT NULL,
-    headers jsonb NOT NULL,
+    headers jsonb,
     client_string bytea,
     earliest_begin_at timestamp with time zone,
     destination_path text,
@@ -779,7 +766,7 @@ CREATE TABLE worker (
 
 CREATE TABLE attempt_log_default PARTITION OF attempt_log DEFAULT;
 
-CREATE TABLE event_default PARTITION OF event DEFAULT;
+CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target=8160);
 
 CREATE INDEX api_key_by_tenant ON api_key USING btree (tenant_id, id);
 CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
@@ -834,3 +821,25 @@ CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_i
 CREATE INDEX task_owner_by_client ON task_owner USING btree (client_id) WHERE (expires_at IS NOT NULL);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
 CREATE INDEX timer_due ON timer USING btree (kind, due_at);
+
+CREATE VIEW event AS
+ SELECT r.session_id,
+    ((r.first_sequence + k.place) - 1) AS sequence,
+    r.kind,
+    r.generation,
+    r.occurred_at,
+    r.task_ids[k.place] AS task_id,
+    r.task_state,
+        CASE
+            WHEN (r.task_ids IS NOT NULL) THEN COALESCE(r.attempts[k.place], (0)::smallint)
+            ELSE NULL::smallint
+        END AS attempt,
+        CASE
+            WHEN (r.task_ids IS NOT NULL) THEN COALESCE(r.bytes_received[k.place], (0)::bigint)
+            ELSE NULL::bigint
+        END AS bytes_received,
+    r.failures[k.place] AS failure,
+    r.summary,
+    r.details
+   FROM (event_run r
+     CROSS JOIN LATERAL generate_series(1, (((r.last_sequence - r.first_sequence) + 1))::integer) k(place));

@@ -30,7 +30,8 @@ CREATE TABLE task (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL CHECK (priority_rank BETWEEN 0 AND 1000),
     url text NOT NULL,
-    headers jsonb NOT NULL,
+    -- NULL for none.
+    headers jsonb,
     client_string bytea CHECK (octet_length(client_string) <= 65536),
     earliest_begin_at timestamptz,
     -- Where a download's file is to lie; NULL where it needs no name of its own.
@@ -235,10 +236,18 @@ CREATE TABLE outcome (
     -- fence, so that no other attempt's file can take its place, and it needs no other name. NULL
     -- for other results.
     part_fence bigint,
+    -- The attempt that ended the task; NULL where none did.
+    fence bigint,
+    started_at timestamptz,
+    resumed_at_offset bigint,
+    -- What was measured of that attempt, as one text that no statement looks into; NULL where
+    -- nothing was.
+    measurements text,
     -- When `transferd verify` found that the file of a completed download is no longer there:
     -- somebody has removed it beneath the service. NULL while nobody has found that.
     result_gone_at timestamptz,
     CONSTRAINT outcome_check CHECK ((state = 'completed') = (response_head IS NOT NULL)),
+    CONSTRAINT outcome_attempt_check CHECK ((fence IS NULL) = (started_at IS NULL)),
     -- A cancelled task may have a cause that is not its client's wish.
     CONSTRAINT outcome_failure_check CHECK (
         CASE state WHEN 'failed' THEN failure IS NOT NULL WHEN 'completed' THEN failure IS NULL

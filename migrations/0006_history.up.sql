@@ -4,37 +4,67 @@
 -- old. The service makes partitions ahead. Hardly a row dies before, so that the
 -- defaults of autovacuum do.
 
--- What happened, written in the transaction in which it happened. Events of no session belong to
--- their tenant: their session_id, and that of their counters and deliveries, is the tenant's.
-CREATE TABLE event (
+-- What happened, written in the transaction in which it happened: a row for those events that one
+-- statement wrote of one session, one after the other, of one kind and with one state of their
+-- tasks. Events of no session belong to their tenant or client: their session_id, and that of their
+-- counters and deliveries, is the tenant's or the client's.
+--
+-- An event's identifier follows from its session, its number and its time. The time is part of it
+-- so that what happens after a database was restored to an earlier moment has other identifiers
+-- than what had happened under the same numbers.
+CREATE TABLE event_run (
     session_id uuid NOT NULL,
-    sequence bigint NOT NULL CHECK (sequence > 0),
-    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    -- The numbers of its events.
+    last_sequence bigint NOT NULL,
+    first_sequence bigint NOT NULL CHECK (first_sequence > 0),
     kind text NOT NULL,
     generation bigint NOT NULL,
     occurred_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    task_id uuid,
+    -- Of events about tasks, an element for each event; NULL where that is zero or NULL for all.
+    task_ids uuid[],
     task_state task_state,
-    attempt smallint,
-    bytes_received bigint,
-    failure jsonb,
+    attempts smallint[],
+    bytes_received bigint[],
+    failures jsonb[],
+    -- How far the tasks were, in events of the kind task.progress; NULL where unknown.
+    bytes_expected bigint[],
+    bytes_sent bigint[],
+    bytes_to_send bigint[],
+    -- Of an event about no task, which is a run by itself.
     summary jsonb,
-    -- How far the task was, in an event of the kind task.progress; NULL in others, and where
-    -- unknown.
-    bytes_expected bigint,
-    bytes_sent bigint,
-    bytes_to_send bigint,
-    -- What an event says that is about no task.
     details jsonb,
     -- Serves the pages of events and the deliveries' cursors. The lock of a session's counters
     -- ensures that it has a number once: an index over all partitions has to have the time too.
-    PRIMARY KEY (session_id, sequence, occurred_at),
-    CONSTRAINT event_check CHECK ((task_id IS NULL) = (task_state IS NULL))
+    PRIMARY KEY (session_id, last_sequence, occurred_at),
+    CONSTRAINT event_run_length_check CHECK (
+        last_sequence - first_sequence + 1 = coalesce(cardinality(task_ids), 1)),
+    CONSTRAINT event_run_check CHECK ((task_ids IS NULL) = (task_state IS NULL))
 ) PARTITION BY RANGE (occurred_at);
+
+-- In line, where an element is found by its place: a run of 128 fits into a page.
+ALTER TABLE event_run
+    ALTER task_ids SET STORAGE MAIN,
+    ALTER attempts SET STORAGE MAIN,
+    ALTER bytes_received SET STORAGE MAIN,
+    ALTER bytes_expected SET STORAGE MAIN,
+    ALTER bytes_sent SET STORAGE MAIN,
+    ALTER bytes_to_send SET STORAGE MAIN;
 
 -- Takes what has no partition, so that no insert ever fails. It stays empty while the service makes
 -- partitions ahead.
-CREATE TABLE event_default PARTITION OF event DEFAULT;
+CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target = 8160);
+
+-- Each event by itself, for people and for `transferd verify`. Pages of events are read from the
+-- runs.
+CREATE VIEW event AS
+SELECT r.session_id, r.first_sequence + k.place - 1 AS sequence, r.kind, r.generation,
+    r.occurred_at, r.task_ids[k.place] AS task_id, r.task_state,
+    CASE WHEN r.task_ids IS NOT NULL THEN coalesce(r.attempts[k.place], 0::smallint) END AS attempt,
+    CASE WHEN r.task_ids IS NOT NULL THEN coalesce(r.bytes_received[k.place], 0) END
+        AS bytes_received,
+    r.failures[k.place] AS failure, r.summary, r.details
+FROM event_run r
+CROSS JOIN LATERAL generate_series(1, (r.last_sequence - r.first_sequence + 1)::int) AS k (place);
 
 -- What a task's client string was before it was changed. An event tells it as it was then, so that
 -- a message which is repeated has the bytes that it had.
@@ -79,43 +109,22 @@ CREATE TABLE retried_failure (
     PRIMARY KEY (session_id, generation, task_id)
 );
 
--- Each attempt that has ended, with what was measured of it.
+-- Each attempt that has ended but did not end its task; the one that did is told of by the outcome,
+-- until the task is retried.
 CREATE TABLE attempt_log (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
     number smallint NOT NULL,
     outcome text NOT NULL CHECK (outcome IN (
-        'completed', 'failed', 'retried', 'released', 'lost', 'suspended', 'cancelled')),
+        'failed', 'retried', 'released', 'lost', 'suspended', 'cancelled')),
     started_at timestamptz NOT NULL,
     ended_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     bytes_received bigint NOT NULL,
     resumed_at_offset bigint,
-    http_status smallint,
     failure jsonb,
-    redirects smallint,
-    -- Of the attempt's last request. Times count from its start; NULL where that was not reached.
-    name_lookup_us bigint,
-    connect_us bigint,
-    tls_us bigint,
-    first_byte_us bigint,
-    total_us bigint,
-    is_connection_reused boolean,
-    http_version text,
-    remote_address text,
     bytes_sent bigint NOT NULL DEFAULT 0,
-    -- The start of the last request, counted from the start of the attempt.
-    fetch_start_us bigint,
-    request_start_us bigint,
-    request_end_us bigint,
-    request_header_bytes bigint,
-    request_body_bytes bigint,
-    response_header_bytes bigint,
-    response_body_bytes bigint,
-    remote_port integer,
-    local_address text,
-    local_port integer,
-    -- The most connections that the attempt had at once; NULL where nothing was measured.
-    connections smallint,
+    -- As in outcome.
+    measurements text,
     -- Serves the list of a task's attempts. The fence ensures that an attempt is logged
     -- once, by whoever removed its row: an index over all partitions has to have the time too.
     PRIMARY KEY (task_id, fence, ended_at)

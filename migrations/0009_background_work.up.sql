@@ -52,6 +52,8 @@ CREATE TABLE background_task_handler (
     registered_at timestamptz NOT NULL DEFAULT now(),
     -- From which the least interval to the next launch counts.
     last_launched_at timestamptz,
+    -- The launch before that one, which counts again if nobody accepts the last.
+    launched_before_at timestamptz,
     -- Serves look-up and listing.
     PRIMARY KEY (client_id, identifier)
 );

@@ -74,7 +74,16 @@ struct ServerCommand {
         ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("PG") && !$0.key.hasPrefix("LC_") && $0.key != "LANG" }
             .merging(["LC_ALL": "C"]) { $1 }
+            .merging(memory) { given, _ in given }
     }
+
+    /// How a server process keeps its memory, in bytes, as mallopt(3) explains: by default the C
+    /// library gives it back after nearly each statement and asks for it again.
+    private static let memory = [
+        "MALLOC_TOP_PAD_": "\(1 << 20)",
+        "MALLOC_TRIM_THRESHOLD_": "\(8 << 20)",
+        "MALLOC_MMAP_THRESHOLD_": "\(2 << 20)",
+    ]
 
     private static func lastWords(_ output: Int32) -> String {
         let end = lseek(output, 0, SEEK_END)

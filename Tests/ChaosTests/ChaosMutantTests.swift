@@ -63,10 +63,11 @@ import TransferTestSupport
     ]
 
     private static let statements = [
+        Query.splitEventRuns.sql,
         // A lost event; one that is there twice under one number is delivered once.
         """
-        DELETE FROM event e USING session s
-        WHERE s.id = e.session_id AND s.identifier = 'one' AND e.sequence = 2
+        DELETE FROM event_run e USING session s
+        WHERE s.id = e.session_id AND s.identifier = 'one' AND e.last_sequence = 2
         """,
         // An end under a fence that was taken away, and so after the end of its generation.
         """
@@ -75,12 +76,12 @@ import TransferTestSupport
             FROM session s WHERE s.id = p.session_id AND s.identifier = 'two'
             RETURNING p.session_id, p.last_sequence
         )
-        INSERT INTO event (id, session_id, sequence, kind, generation, task_id, task_state, attempt,
-            bytes_received)
-        SELECT e.id, n.session_id, n.last_sequence, e.kind, e.generation, e.task_id, e.task_state,
-            e.attempt, e.bytes_received
+        INSERT INTO event_run (session_id, last_sequence, first_sequence, kind, generation,
+            task_ids, task_state, attempts, bytes_received)
+        SELECT n.session_id, n.last_sequence, n.last_sequence, e.kind, e.generation, e.task_ids,
+            e.task_state, e.attempts, e.bytes_received
         FROM next n CROSS JOIN LATERAL (
-            SELECT * FROM event e WHERE e.session_id = n.session_id AND e.kind = 'task.completed'
+            SELECT * FROM event_run e WHERE e.session_id = n.session_id AND e.kind = 'task.completed'
             LIMIT 1) e
         """,
         // An early barrier: before the last end of its generation.
@@ -90,16 +91,20 @@ import TransferTestSupport
             WHERE s.identifier = 'three'
         ),
         away AS (
-            UPDATE event e SET sequence = e.sequence + 1000 FROM last l
-            WHERE e.session_id = l.id AND e.sequence >= l.last_sequence - 1
+            UPDATE event_run e SET first_sequence = e.first_sequence + 1000,
+                last_sequence = e.last_sequence + 1000
+            FROM last l
+            WHERE e.session_id = l.id AND e.last_sequence >= l.last_sequence - 1
         )
         SELECT 1
         """,
         """
-        UPDATE event e SET sequence = CASE e.sequence WHEN 1000 + p.last_sequence
-            THEN p.last_sequence - 1 ELSE p.last_sequence END
+        UPDATE event_run e SET first_sequence = k.sequence, last_sequence = k.sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
-        WHERE s.identifier = 'three' AND e.session_id = s.id AND e.sequence > 1000
+        CROSS JOIN LATERAL (VALUES
+            (1000 + p.last_sequence, p.last_sequence - 1),
+            (999 + p.last_sequence, p.last_sequence)) k (away, sequence)
+        WHERE s.identifier = 'three' AND e.session_id = s.id AND e.last_sequence = k.away
         """,
         // A task that is counted twice.
         """

@@ -40,7 +40,7 @@ extension StoreVerb {
     }
 
     private static func logged(_ state: LoggedDelivery.State?) -> StoreVerb {
-        StoreVerb("deliveries(\(state?.rawValue ?? "all"))", pages: 1000) { stores, world in
+        StoreVerb("deliveries(\(state?.rawValue ?? "all"))", pages: 1050) { stores, world in
             try await stores.deliveryLog.deliveries(
                 tenant: world.tenant,
                 subscription: world.subscription(1),

@@ -52,8 +52,9 @@ package struct BackgroundTaskRun: Sendable {
 
     /// The time within which a launch has to be accepted.
     package static let acceptTimeMax: Duration = .seconds(60)
-    /// The time before the deadline at which `background_task.expiring` is written.
-    package static let notice: Duration = .seconds(4)
+    /// The time before the deadline at which `background_task.expiring` is written: 4 seconds, and
+    /// what it takes to be told.
+    package static let notice: Duration = .milliseconds(4500)
     /// The most runs of a client at once.
     package static let openMax: Int64 = 10
     /// The most transfers that are linked to a run.

@@ -18,6 +18,8 @@ package struct Quota: Hashable, Sendable {
         case assertions
         /// The handlers of background tasks that one client has registered.
         case handlers
+        /// The transfers that are linked to one run.
+        case runTransfers = "run_transfers"
     }
 
     package let limit: Limit

@@ -100,18 +100,21 @@ extension RunStore {
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
         let kinds = BackgroundTaskKind.allCases
+        let bound: Query = """
+            r.launched_at + interval '1 ms' * (
+                SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
+                    \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
+                WHERE b.kind = r.kind)
+            """
         return try await change(
             id,
             of: tenant,
             to: """
                 accepted_at = coalesce(r.accepted_at, clock_timestamp()),
                 deadline_at = greatest(r.deadline_at, least(
-                    r.deadline_at + \(time.milliseconds) * interval '1 ms',
-                    r.launched_at + interval '1 ms' * (
-                        SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
-                            \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
-                        WHERE b.kind = r.kind))),
-                is_expiring = false
+                    r.deadline_at + \(time.milliseconds) * interval '1 ms', \(bound))),
+                -- The new deadline is announced, too, if there is one.
+                is_expiring = r.is_expiring AND r.deadline_at >= \(bound)
                 """
         )
     }
@@ -153,42 +156,70 @@ extension RunStore {
         )
     }
 
-    /// Links transfers to a run, as many of them as the tenant has and there is room for.
+    /// Links those of the transfers to a run that the tenant has.
+    ///
+    /// - Throws: ``StoreError/quotaExceeded(_:)`` when there is no room for all of them.
     package func linkTransfers(
         _ tasks: [TaskID],
         to id: BackgroundTaskRunID,
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
-        try await change(
+        let wanted: Query = """
+            SELECT t.id FROM (
+                SELECT x.id, x.session_id FROM task x WHERE x.id = ANY (\(tasks.map(\.uuid)))
+            ) t
+            JOIN session s ON s.id = ANY (ARRAY[t.session_id]) AND s.tenant_id = \(tenant.uuid)
+            """
+        let isLinked: Query = """
+            SELECT 1 FROM background_task_transfer l WHERE l.run_id = \(id.uuid) AND l.task_id = t.id
+            """
+        let room: Query = """
+            (\(BackgroundTaskRun.transfersMax) - (
+                SELECT count(*) FROM background_task_transfer l WHERE l.run_id = \(id.uuid)))
+            """
+        let rows = try await perform(
             id,
             of: tenant,
             to: "accepted_at = coalesce(r.accepted_at, clock_timestamp())",
             then: [
                 """
-                INSERT INTO background_task_transfer (run_id, task_id)
-                SELECT r.id, t.id
-                FROM background_task_run r CROSS JOIN LATERAL (
-                    SELECT x.id, x.session_id FROM task x WHERE x.id = ANY (\(tasks.map(\.uuid)))
-                ) t
-                JOIN session s ON s.id = ANY (ARRAY[t.session_id]) AND s.tenant_id = \(tenant.uuid)
-                WHERE \(Self.isNamed(id, tenant)) AND r.ended_at IS NULL AND (
-                    SELECT count(*) FROM background_task_transfer l WHERE l.run_id = \(id.uuid)
-                ) + \(Int64(tasks.count)) <= \(BackgroundTaskRun.transfersMax)
-                ON CONFLICT (run_id, task_id) DO NOTHING
+                WITH new AS MATERIALIZED (\(wanted) WHERE NOT EXISTS (\(isLinked))),
+                linked AS (
+                    INSERT INTO background_task_transfer (run_id, task_id)
+                    SELECT r.id, n.id FROM background_task_run r CROSS JOIN new n
+                    WHERE \(Self.isNamed(id, tenant)) AND r.ended_at IS NULL
+                        AND (SELECT count(*) FROM new) <= \(room)
+                )
+                SELECT (SELECT count(*) FROM new) <= \(room) AS has_room
                 """
             ]
         )
+        let result = try Self.result(of: rows)
+        guard case .changed = result, let room = rows[2].first, try !room.decode("has_room") else {
+            return result
+        }
+        throw .quotaExceeded(Quota(.runTransfers, maximum: BackgroundTaskRun.transfersMax))
     }
 
     /// Changes an open run under its client's lock.
     private func change(
         _ id: BackgroundTaskRunID,
         of tenant: TenantID,
+        to assignments: Query
+    ) async throws(StoreError) -> RunChangeResult {
+        try Self.result(of: try await perform(id, of: tenant, to: assignments))
+    }
+
+    /// Performs the statements of a change, of which the second changes the run, and `others` follow
+    /// it.
+    private func perform(
+        _ id: BackgroundTaskRunID,
+        of tenant: TenantID,
         to assignments: Query,
         then others: [Query] = []
-    ) async throws(StoreError) -> RunChangeResult {
+    ) async throws(StoreError) -> [StoredRows] {
         let isIt = Self.isNamed(id, tenant)
-        let rows = try await database.run(
+        return try await database.run(
             [
                 """
                 SELECT c.id FROM client c
@@ -201,6 +232,9 @@ extension RunStore {
                 """,
             ] + others + Self.settle(where: isIt) + [Self.select(where: isIt)]
         )
+    }
+
+    private static func result(of rows: [StoredRows]) throws(StoreError) -> RunChangeResult {
         guard let row = rows[rows.count - 1].first else { return .unknown }
         let run = try BackgroundTaskRun(row)
         return rows[1].affectedCount == 1 ? .changed(run) : .ended(run)
@@ -208,19 +242,10 @@ extension RunStore {
 
     /// Returns the statements that follow changes of runs `r` of locked clients: their timers, the
     /// requests that were launched, and those that have waited for a run to end.
+    ///
+    /// The timers come last, because the condition may ask for them.
     static func settle(where condition: Query) -> [Query] {
         [
-            """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
-            WHERE \(condition) AND r.ended_at IS NULL
-            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
-            """,
-            """
-            DELETE FROM timer WHERE subject = ANY (ARRAY(
-                SELECT r.id FROM background_task_run r
-                WHERE \(condition) AND r.ended_at IS NOT NULL))
-            """,
             // What was accepted and does not recur is done.
             """
             DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
@@ -234,6 +259,17 @@ extension RunStore {
                 WHERE q.waits_for IN ('run', 'budget') AND q.client_id = ANY (ARRAY(
                     SELECT r.client_id FROM background_task_run r
                     WHERE \(condition) AND r.ended_at IS NOT NULL))))
+            """,
+            """
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
+            WHERE \(condition) AND r.ended_at IS NULL
+            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
+            """,
+            """
+            DELETE FROM timer WHERE subject = ANY (ARRAY(
+                SELECT r.id FROM background_task_run r
+                WHERE \(condition) AND r.ended_at IS NOT NULL))
             """,
         ]
     }

@@ -45,11 +45,18 @@ extension ClientStore {
                     ended_at = clock_timestamp(), outcome = 'client_force_quit'
                 WHERE r.ended_at IS NULL AND r.client_id = (
                     SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
-                RETURNING r.id, r.request_id, r.accepted_at
+                RETURNING r.id, r.client_id, r.identifier, r.request_id, r.launched_at,
+                    r.accepted_at IS NOT NULL OR \(RunStore.isHeard) AS is_accepted
             ),
             accepted AS (
                 DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
-                    SELECT e.request_id FROM ended e WHERE e.accepted_at IS NOT NULL))
+                    SELECT e.request_id FROM ended e WHERE e.is_accepted))
+            ),
+            uncounted AS (
+                UPDATE background_task_handler h SET last_launched_at = h.launched_before_at
+                FROM ended e
+                WHERE NOT e.is_accepted AND h.client_id = e.client_id
+                    AND h.identifier = e.identifier AND h.last_launched_at = e.launched_at
             )
             DELETE FROM timer WHERE subject = ANY (ARRAY(SELECT e.id FROM ended e))
             """,

@@ -32,7 +32,8 @@ extension StoredRow {
     }
 
     func headers(_ column: String) throws(StoreError) -> [HTTPHeader] {
-        try StoredJSON.headers(try decode(column, as: JSONText.self).text)
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return [] }
+        return try StoredJSON.headers(json.text)
     }
 
     func failure(_ column: String) throws(StoreError) -> TransferFailure? {

@@ -138,8 +138,11 @@ extension DeliveryLogStore {
                 SELECT l.id, l.subscription_id, l.session_id, l.sequence, l.batch_id, l.batch_first,
                     l.event_count, l.state, l.died_at, l.replay_due_at, e.id AS event_id, e.kind
                 FROM delivery_log l CROSS JOIN LATERAL (
-                    (SELECT e.id, e.kind FROM event e
-                    WHERE e.session_id = l.session_id AND e.sequence = l.sequence LIMIT 1)
+                    \(Fragment.selectRun(
+                        "\(Fragment.identifier(ofEvent: "l.sequence")) AS id, r.kind",
+                        of: "l.session_id",
+                        holding: "l.sequence"
+                    ))
                     UNION ALL SELECT NULL, NULL WHERE l.state = 'expired'
                 ) e
                 \(page)

@@ -23,10 +23,11 @@ extension DeliveryStore {
             ),
             gap AS MATERIALIZED (
                 SELECT h.*, coalesce(
-                    (SELECT e.sequence FROM event e
-                        WHERE e.session_id = \(claim.session.uuid)
-                            AND e.sequence > h.acknowledged_sequence
-                        ORDER BY e.sequence LIMIT 1),
+                    (\(Fragment.selectOldestRun(
+                        "greatest(r.first_sequence, h.acknowledged_sequence + 1)",
+                        of: "\(claim.session.uuid)",
+                        after: "h.acknowledged_sequence"
+                    ))),
                     (SELECT p.last_sequence + 1 FROM session_progress p
                         WHERE p.session_id = \(claim.session.uuid)),
                     1) - 1 AS last
@@ -108,14 +109,15 @@ extension DeliveryStore {
             FROM counter c
         ),
         event_row AS (
-            INSERT INTO event (session_id, sequence, kind, generation, details)
-            SELECT n.session_id, n.base + t.number, 'subscription.events_expired', 0,
-                jsonb_build_object(
-                    'subscription_id', t.subscription_id, 'session_id', t.session_id,
-                    'client', t.client, 'session_identifier', t.identifier,
-                    'first_sequence', t.first, 'last_sequence', t.last)
-            FROM news n JOIN told t ON t.tenant_id = n.session_id
-            ORDER BY n.session_id, t.number
+            \(Fragment.insertEvents("""
+                SELECT n.session_id, n.base + t.number, 'subscription.events_expired', 0,
+                    clock_timestamp(), jsonb_build_object(
+                        'subscription_id', t.subscription_id, 'session_id', t.session_id,
+                        'client', t.client, 'session_identifier', t.identifier,
+                        'first_sequence', t.first, 'last_sequence', t.last)
+                FROM news n JOIN told t ON t.tenant_id = n.session_id
+                ORDER BY n.session_id, t.number
+                """))
         ),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)

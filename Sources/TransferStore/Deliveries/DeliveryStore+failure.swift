@@ -79,11 +79,13 @@ extension DeliveryStore {
             RETURNING p.session_id, p.last_sequence - 1 AS base
         ),
         event_row AS (
-            INSERT INTO event (session_id, sequence, kind, generation, details)
-            SELECT c.session_id, c.base + 1, 'subscription.disabled', 0, jsonb_build_object(
-                'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
-                floor(extract(epoch FROM x.failing_since) * 1000)::bigint)
-            FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
+            \(Fragment.insertEvents("""
+                SELECT c.session_id, c.base + 1, 'subscription.disabled', 0, clock_timestamp(),
+                    jsonb_build_object(
+                        'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
+                        floor(extract(epoch FROM x.failing_since) * 1000)::bigint)
+                FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
+                """))
         ),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)

@@ -58,9 +58,12 @@ extension WakeUpStore {
                 SELECT d.subscription_id, d.session_id, e.sequence
                 FROM session s
                 CROSS JOIN LATERAL (
-                    SELECT e.id, e.sequence FROM event e
-                    WHERE e.session_id = s.id AND e.sequence = \(token.sequence)
-                        AND e.kind = 'session.events_finished' LIMIT 1
+                    SELECT v.id, \(token.sequence) AS sequence FROM (\(Fragment.selectRun(
+                        "\(Fragment.identifier(ofEvent: "r.first_sequence")) AS id, r.kind",
+                        of: "s.id",
+                        holding: "\(token.sequence)"
+                    ))) v
+                    WHERE v.kind = 'session.events_finished'
                 ) e
                 CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id, b.ack_key"))) b
                 JOIN delivery d ON d.subscription_id = ANY (ARRAY[b.id])
@@ -107,8 +110,11 @@ extension WakeUpStore {
             """
             SELECT coalesce(sum(l.event_count), 0) AS count
             FROM delivery_log l
-            JOIN event e ON e.session_id = ANY (ARRAY[l.session_id])
-                AND e.sequence = ANY (ARRAY[l.sequence])
+            CROSS JOIN LATERAL (\(Fragment.selectRun(
+                "r.generation",
+                of: "l.session_id",
+                holding: "l.sequence"
+            ))) e
             WHERE l.subscription_id = \(subscription.uuid) AND l.session_id = \(session.uuid)
                 AND l.sequence < \(sequence) AND l.died_at IS NOT NULL
                 AND e.generation = \(generation)

@@ -66,8 +66,7 @@ extension EventStore {
         let rows = try await database.run(
             """
             SELECT p.newest, coalesce(
-                (SELECT e.sequence FROM event e WHERE e.session_id = \(log.uuid)
-                    ORDER BY e.sequence LIMIT 1),
+                (\(Fragment.selectOldestRun("r.first_sequence", of: "\(log.uuid)"))),
                 p.newest + 1,
                 1) AS oldest
             FROM (SELECT max(last_sequence) AS newest FROM session_progress
@@ -175,7 +174,13 @@ extension EventStore {
             CASE WHEN e.attempt > 0 OR e.task_state IN ('completed', 'failed', 'cancelled')
                 THEN split_part(split_part(t.url, '#', 1), '?', 1) END AS url,
             o.http_status, o.response_head
-        FROM event e
+        FROM (
+            \(Fragment.selectEvents(
+                of: "\(session.uuid)",
+                after: "\(sequence)",
+                limit: "\(limit)"
+            ))
+        ) e
         LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
         LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
         -- The client string at the time of the event, if it has been changed since.
@@ -189,8 +194,7 @@ extension EventStore {
             WHERE o.task_id = e.task_id
                 AND e.kind IN ('task.download_finished', 'task.completed') LIMIT 1
         ) o ON true
-        WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
-        ORDER BY e.sequence LIMIT \(limit)
+        ORDER BY e.sequence
         """
     }
 }

@@ -27,8 +27,7 @@ extension Fragment {
             JOIN counter c ON c.session_id = h.client_id
         ),
         event_row AS (
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, details)
-            SELECT client_id, sequence, kind, 0, occurred_at, details FROM numbered
+            \(insertEvents("SELECT client_id, sequence, kind, 0, occurred_at, details FROM numbered"))
         ),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)

@@ -54,10 +54,11 @@ extension Fragment {
                 clock_timestamp() AS occurred_at
         ),
         event_row AS (
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, details)
-            SELECT c.session_id, c.base + 1, 'session.events_pending', c.generation, c.occurred_at,
-                pending.details
-            FROM counter c \(joinPending())
+            \(insertEvents("""
+                SELECT c.session_id, c.base + 1, 'session.events_pending', c.generation,
+                    c.occurred_at, pending.details
+                FROM counter c \(joinPending())
+                """))
         ),
         \(wake)
         SELECT session_id FROM counter

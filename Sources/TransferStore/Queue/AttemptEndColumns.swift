@@ -12,7 +12,7 @@ struct AttemptEndColumns {
     var failures: [String?] = []
     var delays: [Int64?] = []
     var abandoned: [Int64?] = []
-    var metrics = MetricsColumns()
+    var measurements: [String?] = []
     var partials: [PartialColumns] = []
     var bytesSent: [Int64] = []
     var answers: [AnswerColumns] = []
@@ -30,7 +30,7 @@ struct AttemptEndColumns {
             bytesReceived.append(attemptEnd.bytesReceived)
             bytesSent.append(attemptEnd.bytesSent)
             abandoned.append(attemptEnd.abandoned?.rawValue)
-            metrics.append(attemptEnd.metrics)
+            measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
             if let partial = attemptEnd.partial {
                 partials.append(PartialColumns(partial, place: place))
             }

@@ -13,20 +13,56 @@ extension CompletionStore {
         _ pendingRenames: [PendingRename],
         ending attemptEnds: [AttemptEnd] = []
     ) async throws(StoreError) -> Set<TaskID> {
-        // Every transaction locks rows of tasks first and the counters of sessions last.
-        let queries =
-            (pendingRenames.isEmpty ? [] : Self.pendingRename(of: pendingRenames))
-            + (attemptEnds.isEmpty ? [] : try Self.attemptEnd(of: attemptEnds))
-        guard !queries.isEmpty else { return [] }
-        let rows = try await database.run([Database.TransactionSetting.briefLocks.query] + queries)
-            .dropFirst()
-        // The answer is in the second statement of a pending rename and in the first of an end.
-        let answers =
-            pendingRenames.isEmpty
-            ? rows.prefix(1) : rows.dropFirst().prefix(1) + rows.dropFirst(2).prefix(1)
-        var changed: Set<TaskID> = []
-        for row in answers.joined() { changed.insert(try row.task("task_id")) }
+        let plain = try PlainEndColumns(attemptEnds)
+        let ends =
+            if let plain { [Self.plainEnd(of: plain)] } else {
+                try Self.attemptEnd(of: attemptEnds)
+            }
+        var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends)
+        let others = attemptEnds.filter { !changed.contains($0.task) }
+        if plain != nil, !others.isEmpty {
+            changed.formUnion(try await run([], Self.attemptEnd(of: others)))
+        }
+        let unmoved = pendingRenames.filter { !changed.contains($0.task) }
+        if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
         return changed
+    }
+
+    /// Runs both in one transaction; the first statement of `ends` returns the ended tasks.
+    private func run(
+        _ pendingRenames: [PendingRename],
+        _ ends: [Query]
+    ) async throws(StoreError) -> Set<TaskID> {
+        // Every transaction locks rows of tasks first and the counters of sessions last.
+        let renames = pendingRenames.isEmpty ? [] : [Self.pendingRename(of: pendingRenames)]
+        let answering = renames + ends.prefix(1)
+        guard !answering.isEmpty else { return [] }
+        let rows = try await database.run(
+            [Database.TransactionSetting.briefLocks.query] + answering + ends.dropFirst()
+        )
+        var changed: Set<TaskID> = []
+        for row in rows.dropFirst().prefix(answering.count).joined() {
+            changed.insert(try row.task("task_id"))
+        }
+        return changed
+    }
+
+    /// Returns those tasks whose pending rename of that fence exists already.
+    private func pending(
+        _ pendingRenames: [PendingRename]
+    ) async throws(StoreError) -> Set<TaskID> {
+        let rows = try await database.run(
+            """
+            SELECT p.task_id
+            FROM unnest(
+                \(pendingRenames.map(\.task.uuid)), \(pendingRenames.map(\.fence.rawValue))
+            ) AS i (task_id, fence) CROSS JOIN LATERAL (
+                SELECT p.task_id FROM pending_rename p
+                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
+            ) p
+            """
+        )
+        return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 
     /// Returns the sessions of tasks, and whether another transaction holds each at this moment;
@@ -57,7 +93,7 @@ extension CompletionStore {
         return found
     }
 
-    private static func pendingRename(of pendingRenames: [PendingRename]) -> [Query] {
+    private static func pendingRename(of pendingRenames: [PendingRename]) -> Query {
         // Sorted by task, the order in which every statement locks, as in an end.
         let pendingRenames = pendingRenames.sorted { $0.task.uuid < $1.task.uuid }
         let tasks = pendingRenames.map(\.task.uuid)
@@ -65,8 +101,7 @@ extension CompletionStore {
         let partFences = pendingRenames.map(\.partFence.rawValue)
         let results = pendingRenames.map(\.result)
         let files = pendingRenames.map(\.file)
-        return [
-            """
+        return """
             WITH item AS (
                 SELECT * FROM unnest(
                     \(tasks), \(fences), \(partFences),
@@ -92,14 +127,7 @@ extension CompletionStore {
                 bytes_received, response_head, started_at, resumed_at_offset, inode,
                 inode_born_at_ns
             FROM moved
-            """,
+            RETURNING task_id
             """
-            SELECT p.task_id
-            FROM unnest(\(tasks), \(fences)) AS i (task_id, fence) CROSS JOIN LATERAL (
-                SELECT p.task_id FROM pending_rename p
-                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
-            ) p
-            """,
-        ]
     }
 }

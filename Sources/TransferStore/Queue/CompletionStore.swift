@@ -33,10 +33,10 @@ extension CompletionStore {
                 SELECT * FROM unnest(
                     \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
                     \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
-                    \(columns.delays), \(columns.abandoned)
+                    \(columns.delays), \(columns.abandoned), \(columns.measurements)
                 ) AS i (
                     place, task_id, fence, outcome, bytes_received, bytes_sent, failure, delay_ms,
-                    abandoned)
+                    abandoned, measurements)
             ),
             -- 1. Each row reports its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
@@ -45,8 +45,8 @@ extension CompletionStore {
                     -- Only the row knows this if the worker died.
                     CASE i.outcome WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
                         AS bytes_received,
-                    i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
-                    a.began_at, a.resumed_at_offset
+                    i.bytes_sent, i.failure, i.delay_ms, i.abandoned, i.measurements, a.number,
+                    a.started_at, a.began_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
                 WHERE i.outcome <> 'completed'
             ),
@@ -56,7 +56,7 @@ extension CompletionStore {
             ),
             from_publication AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome, p.bytes_received, i.bytes_sent,
-                    i.failure, i.delay_ms, i.abandoned, p.number, p.started_at,
+                    i.failure, i.delay_ms, i.abandoned, i.measurements, p.number, p.started_at,
                     p.started_at AS began_at, p.resumed_at_offset, p.http_status,
                     p.response_head, p.part_fence
                 FROM item i CROSS JOIN LATERAL (
@@ -72,8 +72,8 @@ extension CompletionStore {
             ),
             gone AS (
                 SELECT e.place, e.outcome, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
-                    e.abandoned, t.id AS task_id, t.tenant_id, t.session_id, t.generation, t.host_key,
-                    t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
+                    e.abandoned, e.measurements, t.id AS task_id, t.tenant_id, t.session_id,
+                    t.generation, t.host_key, t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
                     e.began_at, e.resumed_at_offset, u.response_body,
                     coalesce(e.part_fence, u.part_fence) AS part_fence,
                     coalesce(e.http_status, u.http_status) AS http_status,
@@ -95,12 +95,14 @@ extension CompletionStore {
             outcome_row AS (
                 INSERT INTO outcome (
                     task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                    response_head, failure, bytes_sent, response_body, part_fence)
+                    response_head, failure, bytes_sent, response_body, part_fence, fence, started_at,
+                    resumed_at_offset, measurements)
                 SELECT task_id, session_id, generation,
                     CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
                     attempt, bytes_received, http_status,
                     CASE WHEN outcome <> 'failed' THEN response_head END, failure, bytes_sent, response_body,
-                    CASE outcome WHEN 'fetched' THEN part_fence END
+                    CASE outcome WHEN 'fetched' THEN part_fence END, fence, started_at,
+                    resumed_at_offset, measurements
                 FROM gone WHERE outcome IN ('completed', 'fetched', 'answered', 'failed')
             ),
             delayed_row AS (
@@ -136,45 +138,13 @@ extension CompletionStore {
             log_row AS (
                 INSERT INTO attempt_log (
                     task_id, fence, number, outcome, started_at, bytes_received,
-                    resumed_at_offset, http_status, failure, redirects, name_lookup_us,
-                    connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
-                    http_version, remote_address, fetch_start_us, request_start_us,
-                    request_end_us, request_header_bytes, request_body_bytes,
-                    response_header_bytes, response_body_bytes, remote_port, local_address,
-                    local_port, bytes_sent, connections)
-                SELECT g.task_id, g.fence, g.attempt, CASE g.outcome
-                        WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
-                        WHEN 'short' THEN 'retried'
-                        WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
-                        WHEN 'fetched' THEN 'completed' WHEN 'answered' THEN 'completed'
-                        ELSE g.outcome END,
-                    g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
-                    g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
-                    m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
-                    m.total_us, m.is_connection_reused, m.http_version, m.remote_address,
-                    m.fetch_start_us, m.request_start_us, m.request_end_us,
-                    m.request_header_bytes, m.request_body_bytes, m.response_header_bytes,
-                    m.response_body_bytes, m.remote_port, m.local_address, m.local_port,
-                    g.bytes_sent, m.connections
-                FROM gone g JOIN unnest(
-                    \(columns.places), \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
-                    \(columns.metrics.nameLookups), \(columns.metrics.connects),
-                    \(columns.metrics.tlsHandshakes), \(columns.metrics.firstBytes),
-                    \(columns.metrics.totals), \(columns.metrics.areReused),
-                    \(columns.metrics.httpVersions), \(columns.metrics.remoteAddresses),
-                    \(columns.metrics.fetchStarts), \(columns.metrics.requestStarts),
-                    \(columns.metrics.requestEnds), \(columns.metrics.requestHeaderBytes),
-                    \(columns.metrics.requestBodyBytes), \(columns.metrics.responseHeaderBytes),
-                    \(columns.metrics.responseBodyBytes), \(columns.metrics.remotePorts),
-                    \(columns.metrics.localAddresses), \(columns.metrics.localPorts),
-                    \(columns.metrics.connections)
-                ) AS m (
-                    place, http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
-                    total_us, is_connection_reused, http_version, remote_address, fetch_start_us,
-                    request_start_us, request_end_us, request_header_bytes, request_body_bytes,
-                    response_header_bytes, response_body_bytes, remote_port, local_address,
-                    local_port, connections)
-                    USING (place)
+                    resumed_at_offset, failure, bytes_sent, measurements)
+                SELECT task_id, fence, attempt, CASE outcome
+                        WHEN 'released' THEN 'released' WHEN 'requeued' THEN 'lost'
+                        ELSE 'retried' END,
+                    started_at, greatest(0, bytes_received - coalesce(resumed_at_offset, 0)),
+                    resumed_at_offset, failure, bytes_sent, measurements
+                FROM gone WHERE outcome NOT IN ('completed', 'fetched', 'answered', 'failed')
             ),
             -- 2. The part files that another attempt resumes, and those that nothing needs any
             -- more.
@@ -239,7 +209,8 @@ extension CompletionStore {
                 SELECT session_id, place * 2 + k.step AS place, k.kind, k.ends, task_id,
                     CASE k.step WHEN 1 THEN 'running'::task_state END AS from_state, k.task_state,
                     attempt, bytes_received, bytes_sent, failure
-                FROM gone JOIN (VALUES
+                FROM gone JOIN (
+                    VALUES
                     ('completed', 0, 'task.download_finished', false, 'running'::task_state),
                     ('completed', 1, 'task.completed', true, 'completed'),
                     ('fetched', 0, 'task.download_finished', false, 'running'),

@@ -69,13 +69,18 @@ extension PartStore {
                 clock_timestamp() AS occurred_at
         ),
         event_row AS (
-            INSERT INTO event (
-                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
-                bytes_received, bytes_expected, bytes_sent, bytes_to_send)
-            SELECT c.session_id, c.base + t.place, 'task.progress', c.generation, c.occurred_at,
-                t.task_id, 'running', t.number, t.bytes_received, t.bytes_expected, t.bytes_sent,
-                t.bytes_to_send
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
+                task_state, attempts, bytes_received, bytes_expected, bytes_sent, bytes_to_send)
+            SELECT c.session_id, c.base + max(t.place), c.base + min(t.place), 'task.progress',
+                c.generation, c.occurred_at, array_agg(t.task_id ORDER BY t.place), 'running',
+                array_agg(t.number ORDER BY t.place), array_agg(t.bytes_received ORDER BY t.place),
+                array_agg(t.bytes_expected ORDER BY t.place),
+                array_agg(t.bytes_sent ORDER BY t.place),
+                array_agg(t.bytes_to_send ORDER BY t.place)
             FROM told t JOIN counter c USING (session_id)
+            GROUP BY c.session_id, c.base, c.generation, c.occurred_at,
+                (t.place - 1) / \(Int64(Fragment.eventRunMax))
         ),
         \(Fragment.wake(of: "'task.progress' = ANY (b.event_types)"))
         SELECT session_id FROM counter

@@ -81,7 +81,7 @@ extension QueueStore {
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
                 FOR KEY SHARE
             ),
-            taken AS (
+            gone AS (
                 -- Addressed by the physical place of the rows just locked: the plan of a join by
                 -- key would follow the statistics of the queue, which are mostly those of an empty
                 -- one.
@@ -89,23 +89,26 @@ extension QueueStore {
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
                 RETURNING r.task_id, r.session_id, r.host_key, r.attempt, r.began_at
             ),
+            taken AS MATERIALIZED (
+                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1 AS fence,
+                    (k.attempt + 1)::smallint AS number, k.session_id, k.host_key,
+                    coalesce(k.began_at, clock_timestamp()) AS began_at, \(Self.partialColumns)
+                FROM gone k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+            ),
             begun AS (
                 INSERT INTO attempt (
                     task_id, fence, worker, number, session_id, host_key, began_at, bytes_received,
                     bytes_expected)
-                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1,
-                    \(fences.incarnation), k.attempt + 1, k.session_id, k.host_key,
-                    coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
-                    x.bytes_total
-                FROM taken k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
-                RETURNING task_id, fence, number, session_id, began_at
+                SELECT task_id, fence, \(fences.incarnation), number, session_id, host_key,
+                    began_at, coalesce(bytes_durable, 0), bytes_total
+                FROM taken
             ),
             move_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'queued'::task_state AS from_state,
                     'running'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
-                FROM begun
+                FROM taken
                 """)))
-            \(Self.selectClaim) FROM begun a \(Self.joinClaim)
+            \(Self.selectTasks(of: "taken"))
             """
         // A claim that is lost in a power cut leaves its tasks in the queue, and the fences given
         // out with it are refused later. A claim that has effects is flushed with the pending
@@ -120,8 +123,14 @@ extension QueueStore {
                 """
             )
         }
-        let rows = try await database.run(queries + [claim])[queries.count]
-        return try rows.map { row throws(StoreError) in try TaskClaim(row) }
+        // Before the tasks: a limit that is changed in between is then found to be newer.
+        let distinct = Array(Set(sessions))
+        queries.append(Self.selectSessions(where: "s.id = ANY (\(distinct))"))
+        let rows = try await database.run(queries + [claim])
+        let claimed = try ClaimedSession.byID(rows[queries.count - 1])
+        return try rows[queries.count].map { row throws(StoreError) in
+            try TaskClaim(row, of: claimed)
+        }
     }
 
     /// Waits until everything committed before has reached the disk, including claims, whose
@@ -133,65 +142,79 @@ extension QueueStore {
         _ = try await database.run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
     }
 
-    /// The columns of a claim, from an attempt `a`, its task `t` and its session `s`.
-    static let selectClaim: Query = """
-        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.host_key, t.priority_rank,
-            s.max_connections_per_host, t.url, t.headers,
-            t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
-            s.timeout_for_resource_ms, s.additional_headers, t.options,
-            s.kind AS session_kind, s.options AS session_options, s.has_credentials, t.kind,
-            t.method, t.upload_path, t.upload_is_staged, t.upload_data,
-            (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
-            x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
-            x.bytes_durable,
-            x.bytes_total, x.validator, y.destination_path AS source_destination_path,
-            y.destination_overwrite AS source_destination_overwrite, n.certificate_authorities,
-            \(WorkerStore.selectLimits)
+    /// Returns the query for the tasks of `attempts`, whose rows also have ``partialColumns``.
+    static func selectTasks(of attempts: Query, _ columns: Query = "") -> Query {
         """
-
-    /// The joins of a claim, each a look-up by key whatever the statistics say
-    /// (docs/decisions/0023).
-    static let joinClaim: Query = """
-        JOIN task t ON t.id = ANY (ARRAY[a.task_id])
-        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
-        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
-        LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
-        LEFT JOIN task y ON y.id = ANY (ARRAY[x.source_task_id])
+        SELECT a.task_id, a.fence, a.number, a.session_id, t.host_key, t.priority_rank, t.url,
+            t.headers, t.destination_path, t.destination_overwrite, t.options, t.kind, t.method,
+            t.upload_path, t.upload_is_staged, t.upload_data,
+            (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
+            a.partial_fence, a.source_task_id, a.ranges, a.boot_id, a.bytes_durable, a.bytes_total,
+            a.validator, y.destination_path AS source_destination_path,
+            y.destination_overwrite AS source_destination_overwrite \(columns)
+        FROM \(attempts) a
+        -- Look-ups by key whatever the statistics say (docs/decisions/0023).
+        CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = a.task_id LIMIT 1) t
+        LEFT JOIN task y ON y.id = ANY (ARRAY[a.source_task_id])
         ORDER BY t.host_key, t.priority_rank, t.id
         """
+    }
+
+    /// The columns of an attempt for the part file `x` that it continues, NULL without one.
+    static let partialColumns: Query = """
+        x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
+        x.bytes_durable, x.bytes_total, x.validator
+        """
+
+    /// Returns the query for what the claimed tasks of a session `s` have in common, for those
+    /// sessions for which `condition` is true.
+    static func selectSessions(where condition: Query) -> Query {
+        """
+        SELECT s.id, s.tenant_id, s.kind, s.options, s.additional_headers,
+            s.timeout_for_request_ms, s.timeout_for_resource_ms, s.max_connections_per_host,
+            s.has_credentials, s.total_bytes_per_second_max AS session_rate_max,
+            n.total_bytes_per_second_max AS tenant_rate_max, n.certificate_authorities,
+            (SELECT version FROM limit_change) AS limits_version
+        FROM session s JOIN tenant n ON n.id = ANY (ARRAY[s.tenant_id])
+        WHERE \(condition)
+        """
+    }
 }
 
 extension TaskClaim {
-    init(_ row: StoredRow) throws(StoreError) {
-        let sessionKind = try row.word("session_kind", as: Session.Kind.self)
-        let options = try row.options("session_options").overridden(by: row.options("options"))
-            .withDefaults(of: sessionKind)
-        let timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
-        let timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
+    /// Reads a row of ``QueueStore/selectTasks(of:_:)``.
+    init(
+        _ row: StoredRow,
+        of sessions: [SessionID: ClaimedSession]
+    ) throws(StoreError) {
+        let id = try row.session("session_id")
+        guard let session = sessions[id] else {
+            throw StoreError(decoding: "a claimed task without its session")
+        }
+        let options = session.options.overridden(by: try row.options("options"))
+            .withDefaults(of: session.kind)
         self.init(
             task: try row.task("task_id"),
             fence: try row.fence("fence"),
-            tenant: try row.tenant("tenant_id"),
-            session: try row.session("session_id"),
-            sessionKind: sessionKind,
+            tenant: session.tenant,
+            session: id,
+            sessionKind: session.kind,
             hostKey: HostKey(rawValue: try row.decode("host_key")),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),
             url: try row.decode("url"),
             request: try TransferRequest(row),
-            headers: try row.headers("additional_headers")
-                .overridden(by: try row.headers("headers")),
+            headers: session.headers.overridden(by: try row.headers("headers")),
             destination: try row.destination(),
-            timeoutForRequest: options.timeoutForRequest ?? timeoutForRequest,
-            timeoutForResource: options.timeoutForResource ?? timeoutForResource,
+            timeoutForRequest: options.timeoutForRequest ?? session.timeoutForRequest,
+            timeoutForResource: options.timeoutForResource ?? session.timeoutForResource,
             options: options,
             elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
             partial: try PartialDownload(row),
-            tenantAuthorities: try row.decodeIfPresent("certificate_authorities")
-                .map(CertificateAuthorities.init(stored:)),
-            sessionHasCredentials: try row.decode("has_credentials"),
-            limits: try RateLimits(row),
-            maxConnectionsPerHost: try row.maxConnectionsPerHost()
+            tenantAuthorities: session.authorities,
+            sessionHasCredentials: session.hasCredentials,
+            limits: session.limits(ofTask: options),
+            maxConnectionsPerHost: session.maxConnectionsPerHost
         )
     }
 }

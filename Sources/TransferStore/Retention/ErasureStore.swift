@@ -95,9 +95,9 @@ extension ErasureStore {
                 SELECT session_id, first FROM drained
                 WHERE last - first >= \(Self.erasureTasksMax) LIMIT 1
             )
-            DELETE FROM event
+            DELETE FROM event_run
             WHERE session_id = (SELECT session_id FROM long)
-                AND sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
+                AND last_sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
             """,
             """
             WITH \(Self.drained),
@@ -112,7 +112,7 @@ extension ErasureStore {
             count_row AS (
                 DELETE FROM session_task_count WHERE session_id = ANY (\(Self.emptyOnes))
             ),
-            event_row AS (DELETE FROM event WHERE session_id = ANY (\(Self.emptyOnes))),
+            event_row AS (DELETE FROM event_run WHERE session_id = ANY (\(Self.emptyOnes))),
             delivery_row AS (
                 DELETE FROM delivery
                 WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
@@ -150,8 +150,7 @@ extension ErasureStore {
         \(erasable),
         drained AS MATERIALIZED (
             SELECT e.session_id,
-                (SELECT v.sequence FROM event v WHERE v.session_id = e.session_id
-                    ORDER BY v.sequence LIMIT 1) AS first,
+                (\(Fragment.selectOldestRun("r.first_sequence", of: "e.session_id"))) AS first,
                 (SELECT p.last_sequence FROM session_progress p
                     WHERE p.session_id = e.session_id) AS last
             FROM erasable e

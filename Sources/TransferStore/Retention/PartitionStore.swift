@@ -61,6 +61,7 @@ extension PartitionStore {
                 CREATE TABLE IF NOT EXISTS \(identifier: partition.name)
                 PARTITION OF \(identifier: partition.log.rawValue)
                 FOR VALUES FROM \(Self.bound(partition.begin)) TO \(Self.bound(partition.end))
+                \(partition.log.storage)
                 """,
             ])
             return true

@@ -66,9 +66,8 @@ extension RetentionStore {
             bound AS MATERIALIZED (
                 SELECT o.cutoff, \(Self.firstTask(createdAt: "o.cutoff")) AS first,
                     least(o.generation, (
-                        SELECT e.generation FROM event e
-                        WHERE e.session_id = o.id AND e.sequence > o.told
-                        ORDER BY e.sequence LIMIT 1)) AS generation
+                        \(Fragment.selectOldestRun("r.generation", of: "o.id", after: "o.told"))
+                    )) AS generation
                 FROM owner o
             ),
             page AS MATERIALIZED (
@@ -174,9 +173,10 @@ extension RetentionStore {
             ),
             -- Numbers and generations rise together, so that the oldest event bounds the rest.
             oldest AS MATERIALIZED (
-                SELECT e.generation, e.occurred_at FROM event e
-                WHERE e.session_id = (SELECT o.session_id FROM owner o)
-                ORDER BY e.sequence LIMIT 1
+                \(Fragment.selectOldestRun(
+                    "r.generation, r.occurred_at",
+                    of: "(SELECT o.session_id FROM owner o)"
+                ))
             ),
             removed AS (
                 DELETE FROM expired_task WHERE ctid = ANY (ARRAY(

@@ -101,8 +101,8 @@ extension RetentionStore {
                     WHERE x.session_id = p.id LIMIT 1) c
                 WHERE p.kind = 'ephemeral' AND p.invalidated_at IS NULL AND c.outstanding = 0
                     AND coalesce(
-                        (SELECT e.occurred_at FROM event e WHERE e.session_id = p.id
-                            ORDER BY e.sequence DESC LIMIT 1),
+                        (SELECT r.occurred_at FROM event_run r WHERE r.session_id = p.id
+                            ORDER BY r.last_sequence DESC LIMIT 1),
                         p.created_at) < now() - \(idle.milliseconds) * interval '1 ms'
             ),
             counter AS (
@@ -115,7 +115,7 @@ extension RetentionStore {
                     AND NOT p.is_invalidated
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base, true AS is_ended
             ),
-            event_row AS (\(SessionStore.insertInvalidated)),
+            event_row AS (\(SessionStore.insertInvalidated())),
             \(SessionStore.endSessions),
             \(Fragment.wake)
             SELECT p.id, (SELECT count(*) FROM counter) AS removed,
@@ -135,7 +135,8 @@ extension RetentionStore {
         (SELECT t.id FROM task t WHERE t.session_id = \(session) LIMIT 1) IS NULL
         AND (SELECT x.task_id FROM expired_task x
             WHERE x.session_id = \(session) LIMIT 1) IS NULL
-        AND (SELECT e.sequence FROM event e WHERE e.session_id = \(session) LIMIT 1) IS NULL
+        AND (SELECT r.last_sequence FROM event_run r
+            WHERE r.session_id = \(session) LIMIT 1) IS NULL
         AND (SELECT m.session_id FROM task_move m
             WHERE m.tenant_id = \(tenant) AND m.session_id = \(session) LIMIT 1) IS NULL
         AND (SELECT x.session_id FROM cancellation x WHERE x.session_id = \(session)) IS NULL

@@ -22,10 +22,10 @@ extension RetentionStore {
             WITH page AS MATERIALIZED (
                 SELECT c.task_id, c.through_sequence,
                     -- One look-up for each row, however many events there are.
-                    (SELECT e.sequence FROM event e
-                        WHERE e.session_id = coalesce(t.session_id, x.session_id)
-                            AND e.sequence <= c.through_sequence
-                        LIMIT 1) IS NULL AS is_told_by_none
+                    coalesce((\(Fragment.selectOldestRun(
+                        "r.first_sequence",
+                        of: "coalesce(t.session_id, x.session_id)"
+                    ))) > c.through_sequence, true) AS is_told_by_none
                 FROM client_string_change c LEFT JOIN task t ON t.id = ANY (ARRAY[c.task_id])
                 LEFT JOIN expired_task x ON x.task_id = ANY (ARRAY[c.task_id])
                 WHERE (\(position?.task.uuid)::uuid IS NULL OR (c.task_id, c.through_sequence)
@@ -67,9 +67,7 @@ extension RetentionStore {
             """
             WITH page AS MATERIALIZED (
                 SELECT l.id,
-                    (SELECT e.sequence FROM event e
-                        WHERE e.session_id = l.session_id AND e.sequence = l.sequence
-                        LIMIT 1) IS NULL
+                    (\(Fragment.selectRun("1", of: "l.session_id", holding: "l.sequence"))) IS NULL
                     -- It may be the row of a message that was tried long before.
                     AND (l.state <> 'expired' OR l.died_at
                         < now() - \(retention.milliseconds) * interval '1 ms') AS is_of_none

@@ -192,9 +192,10 @@ extension VerificationStore {
             GROUP BY g.id, k.state
         ),
         numbered AS (
-            SELECT g.id AS session_id, count(e.sequence) AS events,
-                max(e.sequence) AS last, min(e.sequence) AS first
-            FROM page g JOIN event e ON e.session_id = g.id GROUP BY g.id
+            SELECT g.id AS session_id,
+                sum(r.last_sequence - r.first_sequence + 1)::bigint AS events,
+                max(r.last_sequence) AS last, min(r.first_sequence) AS first
+            FROM page g JOIN event_run r ON r.session_id = g.id GROUP BY g.id
         ),
         difference AS MATERIALIZED (
             SELECT coalesce(k.session_id, a.session_id) AS session_id,

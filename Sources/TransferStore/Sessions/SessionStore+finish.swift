@@ -30,7 +30,7 @@ extension SessionStore {
                     p.last_sequence - 1 AS base
             ),
             counter AS (SELECT * FROM marked WHERE is_ended),
-            event_row AS (\(Self.insertInvalidated)),
+            event_row AS (\(Self.insertInvalidated())),
             \(Self.endSessions),
             \(Fragment.wake)
             SELECT is_ended FROM marked
@@ -40,12 +40,17 @@ extension SessionStore {
         return try row.decode("is_ended") ? .ended : .finishing
     }
 
-    /// Inserts the event of sessions that end without a task; expects `counter(session_id, base,
-    /// generation)`.
-    static let insertInvalidated: Query = """
-        INSERT INTO event (session_id, sequence, kind, generation)
-        SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation FROM counter c
-        """
+    /// Returns the statement that writes the event of sessions that end without a task, those for
+    /// which `condition` is true; expects `counter(session_id, base, generation)`.
+    static func insertInvalidated(where condition: Query = "true") -> Query {
+        Fragment.insertEvents(
+            """
+            SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation, clock_timestamp(),
+                NULL::jsonb
+            FROM counter c WHERE \(condition)
+            """
+        )
+    }
 
     /// Releases the identifiers of ended sessions, and stores the work left to do for them, in case
     /// this instance dies before it is done.

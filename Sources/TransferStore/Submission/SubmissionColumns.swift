@@ -5,8 +5,6 @@ import TransferModel
 struct SubmissionColumns {
     /// The batch of each submission, from 1; submissions of a batch are adjacent.
     let batches: [Int64]
-    /// The place of each submission within its batch, from 1.
-    let places: [Int64]
     /// The number of submissions in each batch; ``haveData`` says whether data tasks are among
     /// them.
     let counts: [Int64]
@@ -15,7 +13,8 @@ struct SubmissionColumns {
     let hostKeys: [Int64]
     let ranks: [Int16]
     let urls: [String]
-    let headers: [String]
+    /// NULL where there are none.
+    let headers: [String?]
     let clientStrings: [[UInt8]?]
     let earliestBeginAt: [Date?]
     let autostart: [Bool]
@@ -28,12 +27,32 @@ struct SubmissionColumns {
     let areStaged: [Bool]
     let uploadData: [[UInt8]?]
     let resumeData: [(id: UUID, task: UUID)]
+    /// The submissions that one row tells of, in the order of all.
+    let runs: [Run]
+
+    /// Submissions that follow each other in a batch and have the same state when they are stored.
+    struct Run {
+        let batch: Int64
+        /// The place of the first within its batch, from 1.
+        let place: Int64
+        /// The place of the first among all submissions, from 1.
+        let first: Int32
+        var count: Int32
+        /// Nil if only the database knows, whose clock tells whether the time has come.
+        let state: TransferState?
+    }
+
+    /// Whether some submissions wait for their client, or for a time.
+    var haveHeld: Bool { runs.contains { $0.state == .suspended } }
+    var haveDates: Bool { runs.contains { $0.state == nil } }
+    /// Whether all are downloads without anything of their own but headers, a client string and a
+    /// destination, as nearly all are.
+    let areDownloads: Bool
 
     init(_ submissionBatches: [SessionBatch]) throws(StoreError) {
         let byBatch = submissionBatches.map(\.submissions)
         batches = byBatch.enumerated().flatMap { index, batch in batch.map { _ in Int64(index + 1) }
         }
-        places = byBatch.flatMap { batch in batch.indices.map { Int64($0 + 1) } }
         counts = byBatch.map { Int64($0.count) }
         haveData = byBatch.map { batch in batch.contains { $0.request.kind == .data } }
         let submissions = byBatch.flatMap(\.self)
@@ -42,7 +61,7 @@ struct SubmissionColumns {
         ranks = submissions.map(\.priority.rank)
         urls = submissions.map(\.url)
         headers = try submissions.map { submission throws(StoreError) in
-            try StoredJSON.text(of: submission.headers)
+            submission.headers.isEmpty ? nil : try StoredJSON.text(of: submission.headers)
         }
         clientStrings = submissions.map { $0.clientString?.utf8 }
         earliestBeginAt = submissions.map(\.earliestBeginAt)
@@ -68,5 +87,46 @@ struct SubmissionColumns {
         resumeData = submissions.compactMap { submission in
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }
         }
+        runs = Self.runs(of: byBatch)
+        areDownloads = submissions.allSatisfy { submission in
+            submission.request == TransferRequest() && submission.options.isEmpty
+                && submission.earliestBeginAt == nil
+        }
+    }
+
+    private static func runs(of batches: [[TaskSubmission]]) -> [Run] {
+        var runs: [Run] = []
+        var first: Int32 = 1
+        for (index, batch) in batches.enumerated() {
+            let number = Int64(index + 1)
+            for (place, submission) in batch.enumerated() {
+                let state = submission.stateIfKnown
+                if let last = runs.last, last.batch == number, let state, last.state == state,
+                    last.count < Fragment.eventRunMax
+                {
+                    runs[runs.count - 1].count += 1
+                } else {
+                    runs.append(
+                        Run(
+                            batch: number,
+                            place: Int64(place + 1),
+                            first: first,
+                            count: 1,
+                            state: state
+                        )
+                    )
+                }
+                first += 1
+            }
+        }
+        return runs
+    }
+}
+
+extension TaskSubmission {
+    /// The state in which the task is stored; nil if it may be queued or scheduled.
+    fileprivate var stateIfKnown: TransferState? {
+        if !autostart || request.upload == .staged { return .suspended }
+        return earliestBeginAt == nil ? .queued : nil
     }
 }

@@ -78,23 +78,73 @@ extension SubmissionStore {
                     \(Self.ofChosen("batches")) AS batch, \(Self.ofChosen("tenants")) AS tenant_id,
                     clock_timestamp() AS occurred_at
             ),
-            item AS (
-                SELECT i.*, CASE
-                    WHEN NOT i.autostart OR i.upload_is_staged THEN 'suspended'::task_state
-                    WHEN i.earliest_begin_at > now() THEN 'scheduled'::task_state
+            -- Read by each statement that wants a part of it.
+            given AS MATERIALIZED (
+                SELECT \(columns.ids) AS ids, \(columns.hostKeys) AS host_keys,
+                    \(columns.ranks) AS ranks, \(columns.earliestBeginAt) AS dates
+            ),
+            run AS MATERIALIZED (
+                SELECT k.batch, k.place, k.first, k.count, CASE
+                    WHEN k.state IS NOT NULL THEN k.state::task_state
+                    WHEN (SELECT dates FROM given)[k.first] > now() THEN 'scheduled'::task_state
                     ELSE 'queued'::task_state END AS state
                 FROM unnest(
-                    \(columns.batches), \(columns.places),
-                    \(columns.ids), \(columns.hostKeys), \(columns.ranks), \(columns.urls),
-                    \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
-                    \(columns.autostart), \(columns.paths), \(columns.overwrites),
-                    \(columns.options), \(columns.kinds), \(columns.methods),
-                    \(columns.uploadPaths), \(columns.areStaged), \(columns.uploadData)
-                ) AS i (
-                    batch, place, id, host_key, priority_rank, url, headers, client_string,
-                    earliest_begin_at, autostart, destination_path, destination_overwrite, options,
-                    kind, method, upload_path, upload_is_staged, upload_data)
+                    \(columns.runs.map(\.batch)), \(columns.runs.map(\.place)),
+                    \(columns.runs.map(\.first)), \(columns.runs.map(\.count)),
+                    \(columns.runs.map { $0.state?.rawValue })
+                ) AS k (batch, place, first, count, state)
             ),
+            \(Self.insertTasks(columns)),
+            \(Self.insertPlaces(columns)),
+            event_row AS (
+                INSERT INTO event_run (
+                    session_id, last_sequence, first_sequence, kind, generation, occurred_at,
+                    task_ids, task_state)
+                SELECT c.session_id, c.base + r.place + r.count - 1, c.base + r.place,
+                    'task.created', c.generation, c.occurred_at,
+                    (SELECT ids FROM given)[r.first : r.first + r.count - 1], r.state
+                FROM run r JOIN counter c USING (batch)
+            ),
+            move_row AS (
+                INSERT INTO task_move (
+                    tenant_id, session_id, from_state, to_state, tasks, bytes_received, bytes_sent)
+                SELECT c.tenant_id, c.session_id, NULL::task_state, r.state, sum(r.count), 0, 0
+                FROM run r JOIN counter c USING (batch)
+                GROUP BY c.tenant_id, c.session_id, r.state
+            ),
+            \(Self.partial(columns)),
+            \(Fragment.wake),
+            \(IdempotencyStore.keepAnswers(batches))
+            SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
+                (SELECT q.maximum FROM quota q
+                WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
+            FROM batch l LEFT JOIN counter c USING (batch)
+            """
+    }
+
+    /// Returns the CTE that stores what was asked for; expects `counter` and `given`.
+    private static func insertTasks(_ columns: SubmissionColumns) -> Query {
+        guard !columns.areDownloads else {
+            return """
+                task_row AS (
+                    INSERT INTO task (
+                        id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
+                        client_string, destination_path, destination_overwrite, created_at)
+                    SELECT i.id, c.session_id, c.tenant_id, c.generation, i.host_key,
+                        i.priority_rank, i.url, i.headers::jsonb, i.client_string,
+                        i.destination_path, i.destination_overwrite, now()
+                    FROM given g CROSS JOIN unnest(
+                        \(columns.batches), g.ids, g.host_keys, g.ranks, \(columns.urls),
+                        \(columns.headers), \(columns.clientStrings), \(columns.paths),
+                        \(columns.overwrites)
+                    ) AS i (
+                        batch, id, host_key, priority_rank, url, headers, client_string,
+                        destination_path, destination_overwrite)
+                    JOIN counter c USING (batch)
+                )
+                """
+        }
+        return """
             task_row AS (
                 INSERT INTO task (
                     id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
@@ -105,46 +155,72 @@ extension SubmissionStore {
                     i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
                     i.destination_path, i.destination_overwrite, i.options::jsonb, i.kind, i.method,
                     i.upload_path, i.upload_is_staged, i.upload_data, now()
-                FROM item i JOIN counter c USING (batch)
+                FROM given g CROSS JOIN unnest(
+                    \(columns.batches), g.ids, g.host_keys, g.ranks, \(columns.urls),
+                    \(columns.headers), \(columns.clientStrings), g.dates, \(columns.paths),
+                    \(columns.overwrites), \(columns.options), \(columns.kinds),
+                    \(columns.methods), \(columns.uploadPaths), \(columns.areStaged),
+                    \(columns.uploadData)
+                ) AS i (
+                    batch, id, host_key, priority_rank, url, headers, client_string,
+                    earliest_begin_at, destination_path, destination_overwrite, options, kind,
+                    method, upload_path, upload_is_staged, upload_data)
+                JOIN counter c USING (batch)
+            )
+            """
+    }
+
+    /// Returns the CTEs that put the tasks where their states are told; expects `batch`, `counter`,
+    /// `given` and `run`.
+    private static func insertPlaces(_ columns: SubmissionColumns) -> Query {
+        let areAllQueued = !columns.haveHeld && !columns.haveDates
+        guard !areAllQueued else {
+            return """
+                ready_row AS (
+                    INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+                    SELECT i.host_key, c.session_id, i.priority_rank, i.id, 0
+                    FROM given g CROSS JOIN unnest(
+                        \(columns.batches), g.ids, g.host_keys, g.ranks
+                    ) AS i (batch, id, host_key, priority_rank)
+                    JOIN counter c USING (batch)
+                )
+                """
+        }
+        return """
+            item AS (
+                SELECT c.session_id, s.options AS session_options, r.state, i.id, i.host_key,
+                    i.priority_rank, i.earliest_begin_at, i.autostart, i.upload_is_staged, i.options
+                FROM given g CROSS JOIN unnest(
+                    \(columns.batches), g.ids, g.host_keys, g.ranks, g.dates, \(columns.autostart),
+                    \(columns.areStaged), \(columns.options)
+                ) WITH ORDINALITY AS i (
+                    batch, id, host_key, priority_rank, earliest_begin_at, autostart,
+                    upload_is_staged, options, place)
+                JOIN counter c USING (batch)
+                JOIN batch s USING (batch)
+                JOIN (
+                    SELECT k.place, r.state
+                    FROM run r
+                    CROSS JOIN LATERAL generate_series(r.first, r.first + r.count - 1) AS k (place)
+                ) r USING (place)
             ),
             held_row AS (
                 INSERT INTO held (task_id, awaits_body, autostart)
-                SELECT i.id, i.upload_is_staged, i.autostart
-                FROM item i JOIN counter c USING (batch) WHERE i.state = 'suspended'
+                SELECT i.id, i.upload_is_staged, i.autostart FROM item i
+                WHERE i.state = 'suspended'
             ),
             delayed_row AS (
                 INSERT INTO delayed (
                     task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
-                SELECT i.id, i.earliest_begin_at, 0, i.host_key, c.session_id, i.priority_rank,
-                    \(Fragment.asksToBegin(task: "i.options::jsonb", session: "s.options"))
-                FROM item i JOIN counter c USING (batch) JOIN batch s USING (batch)
-                WHERE i.state = 'scheduled'
+                SELECT i.id, i.earliest_begin_at, 0, i.host_key, i.session_id, i.priority_rank,
+                    \(Fragment.asksToBegin(task: "i.options::jsonb", session: "i.session_options"))
+                FROM item i WHERE i.state = 'scheduled'
             ),
             ready_row AS (
                 INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-                SELECT i.host_key, c.session_id, i.priority_rank, i.id, 0
-                FROM item i JOIN counter c USING (batch) WHERE i.state = 'queued'
-            ),
-            event_row AS (
-                INSERT INTO event (
-                    session_id, sequence, kind, generation, occurred_at, task_id, task_state,
-                    attempt, bytes_received)
-                SELECT c.session_id, c.base + i.place, 'task.created', c.generation,
-                    c.occurred_at, i.id, i.state, 0, 0
-                FROM item i JOIN counter c USING (batch)
-            ),
-            move_row AS (\(CountStore.recordMoves("""
-                SELECT c.session_id, NULL::task_state AS from_state, i.state AS to_state,
-                    0 AS bytes_received, 0 AS bytes_sent
-                FROM item i JOIN counter c USING (batch)
-                """))),
-            \(Self.partial(columns)),
-            \(Fragment.wake),
-            \(IdempotencyStore.keepAnswers(batches))
-            SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
-                (SELECT q.maximum FROM quota q
-                WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
-            FROM batch l LEFT JOIN counter c USING (batch)
+                SELECT i.host_key, i.session_id, i.priority_rank, i.id, 0
+                FROM item i WHERE i.state = 'queued'
+            )
             """
     }
 

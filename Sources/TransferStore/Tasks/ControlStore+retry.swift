@@ -115,7 +115,17 @@ extension ControlStore {
                     WHERE t.session_id IN (SELECT l.session_id FROM locked l)))
                 AND o.state <> 'completed'
             RETURNING o.task_id, o.session_id, o.generation, o.state, o.bytes_received,
-                o.bytes_sent, o.failure
+                o.bytes_sent, o.failure, o.fence, o.attempt, o.started_at, o.finished_at,
+                o.resumed_at_offset, o.measurements
+        ),
+        -- The task no longer has an end that tells of its last attempt.
+        log_row AS (
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received,
+                resumed_at_offset, failure, bytes_sent, measurements)
+            SELECT task_id, fence, attempt, state::text, started_at, finished_at,
+                \(TaskStore.ownBytes), resumed_at_offset, failure, bytes_sent, measurements
+            FROM gone WHERE fence IS NOT NULL
         ),
         change AS (
             SELECT g.session_id, count(*) AS tasks,
@@ -175,14 +185,23 @@ extension ControlStore {
             FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'queued'
         ),
         event_row AS (
-            INSERT INTO event (
-                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
-                bytes_received)
-            SELECT c.session_id,
-                c.base + row_number() OVER (PARTITION BY c.session_id ORDER BY t.id),
-                'task.retried', c.generation, c.occurred_at, t.id, t.state, 0, 0
-            FROM gone g JOIN target t ON t.id = g.task_id
-            JOIN counter c ON c.session_id = g.session_id
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
+                task_state)
+            SELECT c.session_id, c.base + r.last, c.base + r.last - r.length + 1, 'task.retried',
+                c.generation, c.occurred_at, r.task_ids, r.state
+            FROM (
+                SELECT session_id, state, count(*) AS length,
+                    sum(count(*)) OVER (PARTITION BY session_id ORDER BY min(place))::bigint
+                        AS last,
+                    array_agg(id ORDER BY place) AS task_ids
+                FROM (
+                    SELECT g.session_id, t.id, t.state, row_number() OVER (
+                        PARTITION BY g.session_id ORDER BY t.state, t.id) - 1 AS place
+                    FROM gone g JOIN target t ON t.id = g.task_id
+                ) h
+                GROUP BY session_id, state, place / \(Int64(Fragment.eventRunMax))
+            ) r JOIN counter c USING (session_id)
         ),
         move_row AS (\(CountStore.recordMoves("""
             SELECT g.session_id, g.state AS from_state, t.state AS to_state, g.bytes_received,

@@ -92,31 +92,49 @@ extension TimerStore {
     package func decide(
         _ decisions: [(request: DueRequest, decision: LaunchDecision)]
     ) async throws(StoreError) -> Int {
+        let fence = Int64.random(in: 1...Int64.max)
         let launches = DecisionColumns(decisions.filter { $0.decision.isLaunch })
         let others = DecisionColumns(decisions.filter { !$0.decision.isLaunch })
-        let rows = try await database.run([Self.launch(launches), Self.postpone(others)])
-        return rows[0].count + rows[1].count
+        let rows = try await database.run([
+            Self.lock(decisions.map(\.request), under: fence),
+            Self.launch(launches, under: fence), Self.postpone(others, under: fence),
+        ])
+        return rows[1].count + rows[2].count
     }
 
-    /// The CTEs of decisions whose clients nobody else has locked; the rest waits for the next turn.
+    /// Locks the clients of requests, and marks with the fence those requests whose clients nobody
+    /// else has locked; the rest waits for the next turn.
     ///
-    /// The lock reads the newest version of a client. The decision itself is guarded by the number
-    /// of launches in the newest version of its request.
-    private static func taken(_ input: DecisionColumns) -> Query {
+    /// It is a statement of its own, so that the next one sees all that was done under the locks.
+    private static func lock(_ requests: [DueRequest], under fence: Int64) -> Query {
         """
-        locked AS MATERIALIZED (
-            SELECT c.id, c.lifecycle FROM client c WHERE c.id = ANY (\(input.clients))
+        WITH locked AS MATERIALIZED (
+            SELECT c.id FROM client c WHERE c.id = ANY (\(requests.map(\.clientID)))
             ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
-        ),
-        input AS (
-            SELECT x.*, l.lifecycle FROM (\(input.rows)) x JOIN locked l ON l.id = x.client_id
+        )
+        UPDATE timer t SET fence = \(fence)
+        FROM unnest(\(requests.map(\.id.uuid)), \(requests.map(\.clientID))) AS x (id, client_id)
+        JOIN locked l ON l.id = x.client_id
+        WHERE t.subject = ANY (ARRAY[x.id])
+        """
+    }
+
+    /// The CTEs of decisions whose clients are locked, each with its place among those of its client.
+    private static func taken(_ input: DecisionColumns, under fence: Int64) -> Query {
+        """
+        input AS MATERIALIZED (
+            SELECT x.*, c.lifecycle,
+                row_number() OVER (PARTITION BY x.client_id ORDER BY x.occurrence_at, x.id) AS place
+            FROM (\(input.rows)) x
+            JOIN timer t ON t.subject = ANY (ARRAY[x.id]) AND t.fence = \(fence)
+            JOIN client c ON c.id = ANY (ARRAY[x.client_id])
         )
         """
     }
 
-    private static func launch(_ input: DecisionColumns) -> Query {
+    private static func launch(_ input: DecisionColumns, under fence: Int64) -> Query {
         """
-        WITH \(taken(input)),
+        WITH \(taken(input, under: fence)),
         chosen AS (
             UPDATE background_task_request q SET
                 launches = q.launches + 1, due_at = i.next_due_at,
@@ -129,6 +147,10 @@ extension TimerStore {
                     SELECT 1 FROM background_task_run r
                     WHERE r.client_id = q.client_id AND r.identifier = q.identifier
                         AND r.ended_at IS NULL)
+                -- All of them were read before any of them was launched.
+                AND i.place <= \(BackgroundTaskRun.openMax) - (
+                    SELECT count(*) FROM background_task_run r
+                    WHERE r.client_id = q.client_id AND r.ended_at IS NULL)
             RETURNING q.id, q.client_id, q.tenant_id, q.identifier, q.kind, q.due_at,
                 q.cancels_transfers, q.completes_with_transfers, q.title, q.subtitle, i.run_id,
                 CASE WHEN q.recurrence IS NOT NULL THEN i.occurrence_at END AS occurrence_at
@@ -160,7 +182,9 @@ extension TimerStore {
             FROM opened o JOIN numbered n ON n.subject = o.run_id
         ),
         handler_row AS (
-            UPDATE background_task_handler h SET last_launched_at = o.launched_at FROM opened o
+            UPDATE background_task_handler h SET
+                last_launched_at = o.launched_at, launched_before_at = h.last_launched_at
+            FROM opened o
             WHERE h.client_id = o.client_id AND h.identifier = o.identifier
         ),
         run_timer AS (
@@ -179,9 +203,9 @@ extension TimerStore {
         """
     }
 
-    private static func postpone(_ input: DecisionColumns) -> Query {
+    private static func postpone(_ input: DecisionColumns, under fence: Int64) -> Query {
         """
-        WITH \(taken(input)),
+        WITH \(taken(input, under: fence)),
         moved AS (
             UPDATE background_task_request q SET
                 occurrence_at = coalesce(i.next_at, q.occurrence_at),

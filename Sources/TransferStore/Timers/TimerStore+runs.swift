@@ -70,6 +70,13 @@ extension TimerStore {
                         AND coalesce(q.due_at > clock_timestamp() + \(Self.relaunchWait), true)
                     RETURNING q.id, q.due_at
                 ),
+                -- The least interval counts from launches that somebody took up.
+                uncounted AS (
+                    UPDATE background_task_handler h SET last_launched_at = h.launched_before_at
+                    FROM verdict v
+                    WHERE v.verdict = 'not_accepted' AND h.client_id = v.client_id
+                        AND h.identifier = v.identifier AND h.last_launched_at = v.launched_at
+                ),
                 again_timer AS (
                     INSERT INTO timer (subject, kind, due_at)
                     SELECT id, 'request', due_at FROM again

@@ -148,17 +148,25 @@ extension WorkerStore {
                 UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
                 FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
-                RETURNING x.task_id, x.fence, x.number, x.began_at, x.bytes_received,
-                    o.fence AS part_fence
+                RETURNING x.task_id, x.fence, x.number, x.session_id, x.began_at,
+                    x.bytes_received, o.fence AS part_fence
+            ),
+            taken AS (
+                SELECT a.*, d.are_lost, d.bytes_reached, \(QueueStore.partialColumns)
+                FROM a CROSS JOIN LATERAL (\(Self.selectPredecessors)) d
+                LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
             ),
             abandoned_row AS (
                 INSERT INTO abandoned_part (fence, task_id)
                 SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
                     SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
             )
-            \(QueueStore.selectClaim), a.bytes_received, d.are_lost, d.bytes_reached
-            FROM a CROSS JOIN LATERAL (\(Self.selectPredecessors)) d \(QueueStore.joinClaim)
+            \(QueueStore.selectTasks(of: "taken", ", a.bytes_received, a.are_lost, a.bytes_reached"))
             """,
+            QueueStore.selectSessions(
+                where:
+                    "s.id = ANY (ARRAY(SELECT a.session_id FROM attempt a WHERE a.worker = \(me)))"
+            ),
             """
             WITH orphan AS (
                 SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
@@ -186,15 +194,19 @@ extension WorkerStore {
                     """
             ),
         ])
+        // A limit may have been changed since their tasks were read: they are read again soon.
+        let claimed = try ClaimedSession.byID(rows[2]).mapValues { $0.withLimitsToRead() }
         return Takeover(
             workers: rows[0].affectedCount,
-            attempts: try rows[1].map { row throws(StoreError) in try TaskClaim(row) },
+            attempts: try rows[1].map { row throws(StoreError) in
+                try TaskClaim(row, of: claimed)
+            },
             deaths: Dictionary(
                 uniqueKeysWithValues: try rows[1].map { row throws(StoreError) in
                     (try row.task("task_id"), try DeathStreak(row))
                 }
             ),
-            pendingRenames: try rows[2].map { row throws(StoreError) in
+            pendingRenames: try rows[3].map { row throws(StoreError) in
                 try PendingRename(row)
             }
         )

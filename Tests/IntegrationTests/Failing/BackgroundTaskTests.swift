@@ -29,10 +29,13 @@ import TransferWire
         let second = try await ServiceProcess(in: directory, workers)
         let client = try APIClient(front, key: try directory.apiKey())
         let receiver = try WebhookReceiver()
+        let start = Date()
         try await prepare(client, receiver)
-        let date = Date(timeIntervalSinceNow: 8)
+        // Submitting takes about as long as that, on a machine with much else to do too.
+        let date = Date(timeIntervalSinceNow: max(5, 3 * Date().timeIntervalSince(start)))
         try await submit(client, at: date)
-        #expect(receiver.received().isEmpty)
+        // Not the messages, which would fill the log of a failure.
+        #expect(receiver.received().count == 0)
         var third: ServiceProcess?
         switch fault {
         case .none: break
@@ -43,7 +46,7 @@ import TransferWire
             _ = await first.killNow()
             _ = await second.killNow()
             try await eventually("the time has passed") { date.timeIntervalSinceNow < -1 }
-            #expect(receiver.received().isEmpty)
+            #expect(receiver.received().count == 0)
             third = try await ServiceProcess(in: directory, workers)
         case .databaseAway:
             try directory.signalDatabase(SIGSTOP)

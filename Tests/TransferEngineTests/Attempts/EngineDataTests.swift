@@ -284,6 +284,6 @@ import TransferTestSupport
         "session", "session_progress", "task", "held", "delayed", "ready", "attempt",
         "pending_rename",
         "outcome", "attempt_log", "partial", "resume_data", "abandoned_part", "revocation",
-        "cancellation", "erasure", "event", "delivery",
+        "cancellation", "erasure", "event_run", "delivery",
     ]
 }

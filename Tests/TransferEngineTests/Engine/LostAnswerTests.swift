@@ -18,19 +18,6 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(4))) struct LostAnswerTests {
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Starts a proxy in front of the server of this test.
-    private func proxy() async throws -> FaultProxy {
-        let connection = try await TestDatabase.current.connection()
-        let rows = try await connection.execute(
-            """
-            SELECT btrim(current_setting('unix_socket_directories'), '"') || '/.s.PGSQL.'
-                || current_setting('port') AS path
-            """
-        )
-        await connection.close()
-        return try FaultProxy(to: .socket(try rows[0].decode("path")))
-    }
-
     /// The part file of an attempt that was taken away is removed, although the question whether
     /// anybody needs it was not answered.
     @Test func theFileOfARevokedAttemptGoes() async throws {
@@ -51,7 +38,7 @@ import TransferTestSupport
         let part = try PartFile(place, fence: claim.fence, in: container)
         #expect(fixture.files().count == 1)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
-        let proxy = try await proxy()
+        let proxy = try await FaultProxy.beforeDatabase()
         let completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(Database(pool: TestDatabase.current.pool(through: proxy.port))),
@@ -85,7 +72,7 @@ import TransferTestSupport
     @Test func aRegistrationThatNobodyHeardOfDoesNoHarm() async throws {
         let fixture = try await EngineFixture()
         let stores = fixture.stores
-        let proxy = try await proxy()
+        let proxy = try await FaultProxy.beforeDatabase()
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.heartbeatInterval = .milliseconds(20)
         let identity = WorkerIdentity(
@@ -157,7 +144,7 @@ import TransferTestSupport
         let whole = try await withTasks(20) {
             try await fixture.submit(fixture.origin.url("/whole"), to: EngineFixture.ephemeral)
         }
-        let proxy = try await proxy()
+        let proxy = try await FaultProxy.beforeDatabase()
         let stores = Stores(
             Database(
                 pool: TestDatabase.current.pool(through: proxy.port, connectionsMax: 4)

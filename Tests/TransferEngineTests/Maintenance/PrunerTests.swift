@@ -60,10 +60,11 @@ import TransferTestSupport
         let other = try await TestDatabase.current.connection()
         try await connection.executeScript(
             """
-            CREATE TABLE event_20200106 PARTITION OF event
+            CREATE TABLE event_run_20200106 PARTITION OF event_run
             FOR VALUES FROM ('2020-01-06 00:00:00+00') TO ('2020-01-13 00:00:00+00');
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
-            SELECT gen_random_uuid(), 1, 'session.invalidated', 0, moment
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at)
+            SELECT gen_random_uuid(), 1, 1, 'session.invalidated', 0, moment
             FROM unnest(ARRAY[timestamptz '2020-01-07', '2021-01-01', now()]) moment;
             INSERT INTO client_string_change VALUES (gen_random_uuid(), 1);
             CREATE TABLE attempt_log_20200106 PARTITION OF attempt_log
@@ -82,7 +83,7 @@ import TransferTestSupport
                     "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
                 ).isEmpty == false
             }
-            #expect(try await Self.partitions(connection).contains("event_20200106"))
+            #expect(try await Self.partitions(connection).contains("event_run_20200106"))
             try await other.executeScript("COMMIT")
             try await eventually("it has done its work") {
                 let left = try await connection.execute("SELECT 1 FROM event")
@@ -92,10 +93,10 @@ import TransferTestSupport
             }
         }
         let names = try await Self.partitions(connection)
-        #expect(!names.contains("event_20200106"))
+        #expect(!names.contains("event_run_20200106"))
         // This week's events were in the default partition when their partition was to be made.
         #expect(names.count == 3)
-        #expect(names.last == "event_default")
+        #expect(names.last == "event_run_default")
         let attempts = try await Self.partitions(connection, of: .attempts)
         #expect(!attempts.contains("attempt_log_20200106"))
         #expect(attempts.count == 3)

@@ -201,6 +201,53 @@ import TransferWire
         }
     }
 
+    /// Two schedulers that have both read, before either decides, that nothing runs.
+    @Test func whatIsDueAtOnceKeepsToTheBudgetOfRuns() async throws {
+        try await APIServer.run { server in
+            let processing = (0..<10).map { ("p\($0)", "processing") }
+            try await server.register(processing + [("refresh", "app_refresh")])
+            for (identifier, _) in processing { try await server.request(identifier) }
+            try await server.request()
+            let timers = server.stores.timers
+            let first = try await timers.dueRequests()
+            let second = try await timers.dueRequests()
+            #expect(first.count == 11)
+            _ = try await timers.decide(first.prefix(6).map { ($0, LaunchDecision($0)) })
+            _ = try await timers.decide(second.suffix(6).map { ($0, LaunchDecision($0)) })
+            #expect(try await server.runs().count == 10)
+            try await server.stores.advanceTimers()
+            #expect(try await server.runs().count == 10)
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["budget"])
+        }
+    }
+
+    @Test func saysSinceWhenItWaits() async throws {
+        try await APIServer.run { server in
+            try await server.register([("clean", "processing")])
+            let clock = try await server.clock()
+            let settings = "/v1/tenant/background-settings"
+            try await server.send("PATCH", settings, #"{"capacity": "busy"}"#)
+            let date = Timestamp(Date(timeIntervalSinceNow: 900)).rfc3339
+            try await server.request(
+                "clean",
+                #""requires_external_power": true, "earliest_begin_at": "\#(date)""#
+            )
+            let submitted = try #require(try await server.pending().first)
+            #expect(submitted.waitsFor.since.date == submitted.submittedAt.date)
+            try await clock.pass(901)
+            let waiting = try #require(try await server.pending().first)
+            #expect(waiting.waitsFor.reason == "capacity")
+            let time = waiting.waitsFor.since.date.timeIntervalSince(waiting.submittedAt.date)
+            #expect(time > 900)
+            // Looking again is no new wait.
+            try await clock.pass(61)
+            let later = try #require(try await server.pending().first)
+            #expect(
+                later.waitsFor.since.date.timeIntervalSince(later.submittedAt.date) == time
+            )
+        }
+    }
+
     @Test func waitsForASubscriptionThatIsEnabled() async throws {
         try await APIServer.run { server in
             try await server.register()

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -59,14 +60,15 @@ import TransferWire
             let run = try await server.launch(identifier)
             #expect(run.deadlineAt.date.timeIntervalSince(run.launchedAt.date) == time)
             try await server.change(run.id, "accept")
-            try await clock.pass(time - 4.5)
+            try await clock.pass(time - 8)
             #expect(try await server.clientEvents().map(\.type) == ["background_task.launch"])
-            try await clock.pass(1)
+            // Early enough that its client has 4 seconds when it hears of it.
+            try await clock.pass(3.6)
             #expect(
                 try await server.clientEvents().map(\.type)
                     == ["background_task.launch", "background_task.expiring"]
             )
-            try await clock.pass(4)
+            try await clock.pass(4.4)
             #expect(try await server.clientEvents().last?.type == "background_task.expired")
             #expect(try await server.run(run.id).state == "expired")
             let late = try await server.change(run.id, "complete", #"{"success": true}"#)
@@ -113,28 +115,23 @@ import TransferWire
         }
     }
 
-    @Test func isLaunchedAgainUntilSomebodyAccepts() async throws {
+    @Test func aDeadlineIsAnnouncedOnce() async throws {
         try await APIServer.run { server in
-            try await server.register([("clean", "processing")])
+            try await server.register()
             let clock = try await server.clock()
-            let first = try await server.launch("clean")
-            try await clock.pass(61)
-            #expect(try await server.run(first.id).state == "not_accepted")
-            let wait = try #require(try await server.pending().first?.waitsFor)
-            #expect(wait.reason == "relaunch")
-            try await clock.pass(31)
-            #expect(try await server.runs().map(\.state) == ["launched", "not_accepted"])
-            // The pauses become longer.
-            try await clock.pass(61)
-            try await clock.pass(31)
-            #expect(try await server.runs().count == 2)
-            try await clock.pass(31)
-            let third = try #require(try await server.runs().first)
-            #expect(try await server.runs().count == 3)
-            try await server.change(third.id, "complete", #"{"success": true}"#)
-            try await clock.pass(10_000)
-            #expect(try await server.runs().count == 3)
-            #expect(try await server.pending().isEmpty)
+            let task = try await server.submit(try await server.session())
+            // It is looked at every second.
+            let run = try await server.launch("refresh", #""completes_with_transfers": true"#)
+            try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
+            try await server.change(run.id, "extend", #"{"seconds": 3600}"#)
+            try await clock.pass(596)
+            // As far as it goes already.
+            try await server.change(run.id, "extend", #"{"seconds": 3600}"#)
+            try await clock.pass(1)
+            #expect(
+                try await server.clientEvents().map(\.type)
+                    == ["background_task.launch", "background_task.expiring"]
+            )
         }
     }
 
@@ -211,6 +208,38 @@ import TransferWire
             try await server.stores.advanceTimers()
             // Only what nobody had taken up is launched again.
             #expect(try await server.runs().map(\.identifier) == ["b", "b", "a"])
+        }
+    }
+
+    @Test func theExpiryOfARunLetsTheNextOneBegin() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let run = try await server.launch()
+            try await server.change(run.id, "accept")
+            try await server.request()
+            try await server.stores.advanceTimers()
+            #expect(try await server.pending().map(\.waitsFor.reason) == ["run"])
+            try await server.clock().pass(31)
+            #expect(try await server.runs().map(\.state) == ["launched", "expired"])
+        }
+    }
+
+    @Test func aBoundedNumberOfTransfersIsLinked() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let task = try await server.submit(try await server.session())
+            let run = try await server.launch()
+            let connection = try await TestDatabase.current.connection()
+            _ = try await connection.execute(
+                """
+                INSERT INTO background_task_transfer (run_id, task_id)
+                SELECT id, gen_random_uuid() FROM background_task_run
+                CROSS JOIN generate_series(1, \(BackgroundTaskRun.transfersMax))
+                """
+            )
+            let more = try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
+            #expect(more.code == .quotaExceeded)
+            #expect(try await server.run(run.id).transfers == BackgroundTaskRun.transfersMax)
         }
     }
 

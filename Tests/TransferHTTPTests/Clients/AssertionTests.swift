@@ -48,6 +48,9 @@ import TransferWire
                 let expired = try await server.assertion(id)
                 #expect(expired.state == "expired")
                 #expect(expired.remainingSeconds == 0)
+                // Its end may be reported late, and changes nothing.
+                #expect(try await server.send("DELETE", "/v1/assertions/\(id)").status == 204)
+                #expect(try await server.assertion(id).state == "expired")
             }
         }
     }

@@ -20,7 +20,7 @@ import TransferWire
 
     private static func forget(through sequence: Int64) async throws {
         _ = try await TestDatabase.current.connection().execute(
-            "DELETE FROM event WHERE sequence <= \(sequence)"
+            Query.expireEvents(where: "last_sequence <= \(sequence)")
         )
     }
 
@@ -69,7 +69,7 @@ import TransferWire
         try await Self.run { server, session in
             _ = try await server.submit(session)
             _ = try await TestDatabase.current.connection().execute(
-                "DELETE FROM event WHERE sequence = 4"
+                Query.expireEvents(where: "last_sequence = 4")
             )
             let second = try await server.place(2, in: session)
             let page = try await server.send("GET", "\(session)/events?after=\(second)")

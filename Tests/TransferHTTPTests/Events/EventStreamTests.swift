@@ -178,8 +178,9 @@ import TransferWire
                     INSERT INTO session_progress (session_id, last_sequence)
                     SELECT id, 1 FROM tenant WHERE name = 'first' RETURNING session_id
                 )
-                INSERT INTO event (session_id, sequence, kind, generation, details)
-                SELECT session_id, 1, 'subscription.disabled', 0, jsonb_build_object(
+                INSERT INTO event_run (
+                    session_id, last_sequence, first_sequence, kind, generation, details)
+                SELECT session_id, 1, 1, 'subscription.disabled', 0, jsonb_build_object(
                     'subscription_id', gen_random_uuid(), 'reason', 'gone',
                     'failing_since_ms', 0)
                 FROM counter

@@ -92,7 +92,7 @@ import TransferWire
             let location = try await prepare(server, dead: 0)
             for _ in 0..<2 { _ = try await server.submit("/v1/sessions/photos") }
             let connection = try await TestDatabase.current.connection()
-            _ = try await connection.execute("DELETE FROM event")
+            _ = try await connection.execute("DELETE FROM event_run")
             await connection.close()
             let identity = WorkerIdentity(
                 incarnation: try await server.stores.workers.registerWorker(name: "test")

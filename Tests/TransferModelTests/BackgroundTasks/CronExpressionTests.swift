@@ -113,6 +113,38 @@ import Testing
         #expect(try Self.times(text, after: date, in: zone, count: times.count) == times)
     }
 
+    /// Every change of clocks that the tz database has for these years, in each zone that it has:
+    /// looked at minute by minute, as the rule says.
+    @Test func followsEveryChangeOfClocksInTheWorld() throws {
+        let begin = try Date("2026-01-01T00:00:00Z", strategy: .iso8601)
+        let end = try Date("2028-01-01T00:00:00Z", strategy: .iso8601)
+        let hourly = try CronExpression("30 * * * *")
+        let daily = try [0, 1, 2, 3, 23].map { hour in
+            (hour * 3600 + 1800, try CronExpression("30 \(hour) * * *"))
+        }
+        var seen: Set<[Int]> = []
+        for zone in TimeZone.knownTimeZoneIdentifiers.compactMap({ TimeZone(identifier: $0) }) {
+            var change = zone.nextDaylightSavingTimeTransition(after: begin)
+            while let date = change, date < end {
+                change = zone.nextDaylightSavingTimeTransition(after: date)
+                let offsets = [-1.0, 1].map { zone.secondsFromGMT(for: date + $0) }
+                // Zones that do the same at the same time are one.
+                guard seen.insert([Int(date.timeIntervalSince1970)] + offsets).inserted
+                else { continue }
+                let wall = Wall(zone, around: date)
+                let what = "\(zone.identifier) at \(date)"
+                #expect(
+                    wall.times(of: hourly) == wall.minutes { $0 % 3600 == 1800 },
+                    "\(what)"
+                )
+                for (timeOfDay, cron) in daily {
+                    #expect(wall.times(of: cron) == wall.firstMinutes(at: timeOfDay), "\(what)")
+                }
+            }
+        }
+        #expect(seen.count > 50)
+    }
+
     @Test(arguments: [
         ("60 * * * *", 0), ("* 24 * * *", 2), ("* * 0 * *", 4), ("* * * 13 *", 6),
         ("* * * * 8", 8), ("1,,2 * * * *", 2), ("5-1 * * * *", 0), ("*/0 * * * *", 2),
@@ -159,6 +191,52 @@ import Testing
                 time += 60
             }
             #expect(next == time, "\(cron.text) after \(start)")
+        }
+    }
+}
+
+/// What the clocks on the walls show, minute by minute, for two days and a half around a time.
+private struct Wall {
+    private let zone: TimeZone
+    private let start: Int
+    /// The seconds since 1970 that the clocks show.
+    private let shown: [Int]
+
+    init(_ zone: TimeZone, around date: Date) {
+        self.zone = zone
+        let start = Int(date.timeIntervalSince1970) / 60 * 60 - 108_000
+        self.start = start
+        shown = (0..<3600).map { minute in
+            let time = start + minute * 60
+            return time + zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time)))
+        }
+    }
+
+    /// The times of an expression within that time, as minutes from its start.
+    func times(of cron: CronExpression) -> [Int] {
+        var times: [Int] = []
+        var last = Date(timeIntervalSince1970: Double(start))
+        while let next = cron.next(after: last, in: zone) {
+            let minute = (Int(next.timeIntervalSince1970) - start) / 60
+            guard minute < shown.count else { break }
+            times.append(minute)
+            last = next
+        }
+        return times
+    }
+
+    /// The minutes at which the clocks show what is asked for.
+    func minutes(where isShown: (Int) -> Bool) -> [Int] {
+        shown.indices.dropFirst().filter { isShown(shown[$0]) }
+    }
+
+    /// For each day the first minute at which that time of day is reached or passed.
+    func firstMinutes(at timeOfDay: Int) -> [Int] {
+        let days = (shown[0] / 86_400)...(shown[shown.count - 1] / 86_400 + 1)
+        return days.compactMap { day in
+            let wanted = day * 86_400 + timeOfDay
+            guard shown[0] < wanted else { return nil }
+            return shown.firstIndex { $0 >= wanted }
         }
     }
 }

@@ -18,7 +18,7 @@ import TransferTestSupport
         try await fixture.subscribe()
         try await fixture.subscribe(session: StoreFixture.identifier)
         try await fixture.submit(2)
-        _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence = 1")
+        _ = try await fixture.aside.execute(Query.expireEvents(where: "last_sequence = 1"))
         let claims = try await fixture.claimDeliveries()
         #expect(claims.count == 2)
         func tell(_ stores: Stores) async throws {
@@ -42,8 +42,8 @@ import TransferTestSupport
             SELECT gen_random_uuid(), 1 FROM generate_series(1, 20000)
             """,
             """
-            INSERT INTO event (session_id, sequence, kind, generation)
-            SELECT session_id, 1, 'session.invalidated', 0 FROM session_progress
+            INSERT INTO event_run (session_id, last_sequence, first_sequence, kind, generation)
+            SELECT session_id, 1, 1, 'session.invalidated', 0 FROM session_progress
             WHERE last_sequence = 1
             """,
             """

@@ -12,10 +12,9 @@ import TransferTestSupport
     /// Lets the events of sessions up to `sequence` expire.
     private func expire(through sequence: Int64, _ fixture: StoreFixture) async throws {
         _ = try await fixture.aside.execute(
-            """
-            DELETE FROM event
-            WHERE sequence <= \(sequence) AND session_id IN (SELECT id FROM session)
-            """
+            Query.expireEvents(
+                where: "last_sequence <= \(sequence) AND session_id IN (SELECT id FROM session)"
+            )
         )
     }
 
@@ -110,7 +109,9 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.subscribe()
         try await fixture.submit(6)
-        _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence IN (3, 4)")
+        _ = try await fixture.aside.execute(
+            Query.expireEvents(where: "last_sequence IN (3, 4)")
+        )
         let claim = try await fixture.claimDeliveries()[0]
         #expect(try await record(claim, fixture) == 0)
         #expect(
@@ -218,7 +219,7 @@ import TransferTestSupport
         let claim = try await fixture.claimDeliveries()[0]
         #expect(try await record(claim, fixture) == 2)
         let log = SessionID(fixture.tenant.uuid)
-        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
         let told = try #require(try await fixture.claimDeliveries().first { $0.session == log })
         #expect(try await record(told, fixture) == 1)
         #expect(try await fixture.stores.events.eventBounds(of: log).newest == 1)

@@ -11,7 +11,7 @@ enum SchemaDump {
     static func take() async throws -> String {
         let connection = try await TestDatabase.current.connection()
         var lines: [String] = []
-        for query in [enumerations, tables, partitions, indexes] {
+        for query in [enumerations, tables, partitions, indexes, views] {
             for row in try await connection.execute(query) {
                 lines.append(try row.decode("line"))
             }
@@ -52,9 +52,17 @@ enum SchemaDump {
         GROUP BY c.oid, c.relname, c.reloptions, c.relkind ORDER BY c.relname
         """
 
+    private static let views: Query = """
+        SELECT E'\\nCREATE VIEW ' || c.relname || E' AS\\n' || pg_get_viewdef(c.oid) AS line
+        FROM pg_class c
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'v'
+        ORDER BY c.relname
+        """
+
     private static let partitions: Query = """
         SELECT E'\\nCREATE TABLE ' || c.relname || ' PARTITION OF ' || p.relname || ' '
-            || pg_get_expr(c.relpartbound, c.oid) || ';' AS line
+            || pg_get_expr(c.relpartbound, c.oid) || coalesce(
+            ' WITH (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' AS line
         FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
         JOIN pg_class p ON p.oid = i.inhparent
         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'

@@ -46,7 +46,7 @@ import TransferTestSupport
         try await makePartitions(fixture)
         #expect(try await fixture.stores.partitions.missingPartitions(of: .attempts).isEmpty)
         try await fixture.submit(3)
-        try await fixture.complete(try await fixture.claim())
+        try await fixture.end(try await fixture.claim(), .requeued)
         #expect(try await fixture.count("SELECT count(*) AS count FROM attempt_log") == 3)
         #expect(try await fixture.count("SELECT count(*) AS count FROM attempt_log_default") == 0)
         try await fixture.checkInvariants()
@@ -79,7 +79,7 @@ import TransferTestSupport
     @Test func ofAWeekWithoutAPartitionTheyGoByAge() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2)
-        try await fixture.complete(try await fixture.claim())
+        try await fixture.end(try await fixture.claim(), .requeued)
         _ = try await fixture.aside.execute(
             """
             UPDATE attempt_log SET ended_at = ended_at - interval '31 days'

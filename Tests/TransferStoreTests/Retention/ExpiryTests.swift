@@ -90,7 +90,7 @@ import TransferTestSupport
         // They stay as long as an event refers to them.
         #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 0)
         #expect(try await told(fixture) == before)
-        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
         #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 3)
         #expect(try await eager.retention.pruneExpiredTasks(after: nil).position == nil)
         #expect(try await !eager.tasks.isExpired(tenant: fixture.tenant, id: ids[0]))
@@ -103,7 +103,9 @@ import TransferTestSupport
         let new = try await endedTasks(fixture)
         let eager = Self.eager()
         try await eager.retention.expire(old + new)
-        _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence <= \(sequence)")
+        _ = try await fixture.aside.execute(
+            Query.expireEvents(where: "last_sequence <= \(sequence)")
+        )
         #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 3)
         for id in old { #expect(try await !eager.tasks.isExpired(tenant: fixture.tenant, id: id)) }
         for id in new { #expect(try await eager.tasks.isExpired(tenant: fixture.tenant, id: id)) }
@@ -214,7 +216,7 @@ import TransferTestSupport
         _ = try await eager.retention.pruneClientStringChanges(after: nil)
         #expect(try await told(fixture) == before)
         #expect(before.contains { $0.contains("old") } && before.contains { $0.contains("new") })
-        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
         _ = try await eager.retention.pruneExpiredTasks(after: nil)
         #expect(try await fixture.count("SELECT count(*) AS count FROM client_string_change") == 0)
     }
@@ -236,7 +238,7 @@ import TransferTestSupport
             try await eager.retention.expire(Array(found[start..<min(start + count, found.count)]))
         }
         try await fixture.checkInvariants()
-        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
         let first = try await eager.retention.pruneExpiredTasks(after: nil)
         #expect(first.removed == count)
         #expect(try await eager.retention.pruneExpiredTasks(after: first.position).removed == 2)

@@ -12,7 +12,7 @@ import TransferTestSupport
     private func makeWeek(_ weeks: Int, _ fixture: StoreFixture) async throws -> String {
         let row = try await fixture.aside.execute(
             """
-            SELECT to_char(w, '"event_"YYYYMMDD') AS name, to_char(w, 'YYYY-MM-DD') AS begin,
+            SELECT to_char(w, '"event_run_"YYYYMMDD') AS name, to_char(w, 'YYYY-MM-DD') AS begin,
                 to_char(w + interval '7 days', 'YYYY-MM-DD') AS "end"
             FROM (SELECT date_trunc('week', now() AT TIME ZONE 'UTC')
                 - \(weeks) * interval '7 days' AS w) x
@@ -21,7 +21,7 @@ import TransferTestSupport
         let name = try row.decode("name", as: String.self)
         try await fixture.aside.executeScript(
             """
-            CREATE TABLE \(name) PARTITION OF event
+            CREATE TABLE \(name) PARTITION OF event_run
             FOR VALUES FROM ('\(try row.decode("begin", as: String.self)) 00:00:00+00')
             TO ('\(try row.decode("end", as: String.self)) 00:00:00+00')
             """
@@ -31,12 +31,13 @@ import TransferTestSupport
 
     /// Moves the first `count` events back by `days` days.
     private func age(_ count: Int, byDays days: Int, _ fixture: StoreFixture) async throws {
-        _ = try await fixture.aside.execute(
+        _ = try await fixture.aside.execute([
+            Query.splitEventRuns,
             """
-            UPDATE event SET occurred_at = occurred_at - \(days) * interval '1 day'
-            WHERE sequence <= \(count)
-            """
-        )
+            UPDATE event_run SET occurred_at = occurred_at - \(days) * interval '1 day'
+            WHERE last_sequence <= \(count)
+            """,
+        ])
     }
 
     private func makePartitions(_ fixture: StoreFixture) async throws -> [Bool] {
@@ -72,7 +73,7 @@ import TransferTestSupport
         }
         #expect(try await fixture.stores.partitions.missingPartitions(of: .events).isEmpty)
         try await fixture.submit(3)
-        #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM event_run_default") == 0)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3])
         try await fixture.checkInvariants()
     }
@@ -84,7 +85,14 @@ import TransferTestSupport
         #expect(try await fixture.stores.partitions.missingPartitions(of: .events).count == 1)
         try await fixture.submit(2)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3, 4])
-        #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 4)
+        #expect(
+            try await fixture.count(
+                """
+                SELECT sum(last_sequence - first_sequence + 1)::bigint AS count
+                FROM event_run_default
+                """
+            ) == 4
+        )
         // Only the age decides.
         try await age(3, byDays: 31, fixture)
         #expect(

@@ -62,7 +62,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute([
             "UPDATE session SET created_at = created_at - interval '2 days'",
             """
-            UPDATE event SET occurred_at = occurred_at - interval '2 days'
+            UPDATE event_run SET occurred_at = occurred_at - interval '2 days'
             WHERE session_id IN (
                 SELECT id FROM session WHERE identifier IN ('idle', 'busy'))
             """,
@@ -105,7 +105,7 @@ import TransferTestSupport
         #expect(try await prune(fixture) == 0)
         _ = try await fixture.aside.execute([
             """
-            DELETE FROM event WHERE session_id IN (
+            DELETE FROM event_run WHERE session_id IN (
                 SELECT id FROM session WHERE identifier IN ('old', 'young'))
             """,
             "DELETE FROM expired_task",
@@ -146,7 +146,7 @@ import TransferTestSupport
             """
         )
         try await age(fixture)
-        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
         #expect(try await prune(fixture) == 2)
         let events = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),

@@ -84,10 +84,11 @@ import TransferTestSupport
         try await fill(fixture)
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, task_id,
-                task_state)
-            SELECT session_id, sequence, kind, generation, occurred_at + interval '1 us', task_id,
-                task_state FROM event WHERE sequence = 1 LIMIT 1
+            INSERT INTO event_run (session_id, last_sequence, first_sequence, kind, generation,
+                occurred_at, task_ids, task_state)
+            SELECT session_id, 1, 1, kind, generation, occurred_at + interval '1 us',
+                ARRAY[task_id], task_state
+            FROM event WHERE sequence = 1 LIMIT 1
             """
         )
         #expect(try await differences(fixture).map(\.name) == ["events"])

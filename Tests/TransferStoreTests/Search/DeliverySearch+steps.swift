@@ -71,7 +71,7 @@ extension DeliverySearch {
         case .expireLog:
             world.allowance.expiredLogs -= 1
             _ = try await pool.execute(
-                "DELETE FROM event WHERE session_id NOT IN (SELECT id FROM tenant)"
+                "DELETE FROM event_run WHERE session_id NOT IN (SELECT id FROM tenant)"
             )
         }
     }

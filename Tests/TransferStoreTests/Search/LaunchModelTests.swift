@@ -209,13 +209,15 @@ private struct LaunchWorld {
     mutating func reset() async throws {
         for statement: Query in [
             "DELETE FROM background_task_request", "DELETE FROM background_task_run",
-            "DELETE FROM timer", "DELETE FROM event", "DELETE FROM delivery",
+            "DELETE FROM timer", "DELETE FROM event_run", "DELETE FROM delivery",
             "DELETE FROM session_progress WHERE session_id IN (SELECT id FROM client)",
             """
             UPDATE client SET
                 lifecycle = 'active', grace_ends_at = NULL, assertions_end_at = NULL
             """,
-            "UPDATE background_task_handler SET last_launched_at = NULL",
+            """
+            UPDATE background_task_handler SET last_launched_at = NULL, launched_before_at = NULL
+            """,
         ] { _ = try await fixture.aside.execute(statement) }
         (recurs, submission) = (nil, nil)
         reads = [[], []]

@@ -40,7 +40,9 @@ package struct BackgroundClock: Sendable {
                 occurrence_at = occurrence_at - \(time), waits_since = waits_since - \(time)
             """,
             """
-            UPDATE background_task_handler SET last_launched_at = last_launched_at - \(time)
+            UPDATE background_task_handler SET
+                last_launched_at = last_launched_at - \(time),
+                launched_before_at = launched_before_at - \(time)
             """,
             """
             UPDATE background_task_run SET

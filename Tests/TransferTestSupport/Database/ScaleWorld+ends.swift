@@ -8,12 +8,12 @@ extension ScaleWorld {
             """
             INSERT INTO outcome (
                 task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                response_head, failure, finished_at, part_fence)
+                response_head, failure, finished_at, part_fence, fence, started_at)
             SELECT \(taskID("n")), \(sessionID("1")), 1 + n / \(part), s.state, 1, 42,
                 CASE s.state WHEN 'completed' THEN 200 END,
                 CASE s.state WHEN 'completed' THEN 'content-type text/plain' || chr(10) END,
                 CASE s.state WHEN 'failed' THEN \(Self.failure) END, now() - interval '1 hour',
-                CASE s.state WHEN 'completed' THEN 10000000000 + n END
+                CASE s.state WHEN 'completed' THEN 10000000000 + n END, 10000000000 + n, \(Self.earlier)
             FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
             CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
             """,
@@ -21,13 +21,6 @@ extension ScaleWorld {
             INSERT INTO retried_failure (session_id, generation, task_id, failure_code)
             SELECT \(sessionID("1")), 1 + n / \(part), \(taskID("n")), 'connection_lost'
             FROM generate_series(\(part), \(firstOfLarge) - 1, 10) AS n
-            """,
-            """
-            INSERT INTO attempt_log (
-                task_id, fence, number, outcome, started_at, ended_at, bytes_received)
-            SELECT \(taskID("n")), 10000000000 + n, 1, (\(Self.ending("n")))::text, \(Self.earlier),
-                \(Self.earlier), 42
-            FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
             """,
             """
             INSERT INTO resume_data (

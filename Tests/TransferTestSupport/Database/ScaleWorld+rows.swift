@@ -194,42 +194,46 @@ extension ScaleWorld {
 
     private var eventRows: [Query] {
         let columns: Query = """
-            INSERT INTO event (
-                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
-                bytes_received, failure, summary)
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
+                task_state, attempts, bytes_received, failures, summary)
             """
         return [
             """
             \(columns)
             \(ofLarge("""
-                session_id, k + 1, 'task.created', 1, \(Self.earlier), id,
-                'queued'::task_state, 0, 0, NULL, NULL
+                session_id, k + 1, k + 1, 'task.created', 1, \(Self.earlier), ARRAY[id],
+                'queued'::task_state, NULL, NULL, NULL, NULL
                 """, where: "true"))
             """,
             """
             \(columns)
-            SELECT \(sessionID("j")), 1, 'task.created', 1, \(Self.earlier),
-                \(taskID("j + \(firstOfOthers)")), 'queued', 0, 0, NULL, NULL
+            SELECT \(sessionID("j")), 1, 1, 'task.created', 1, \(Self.earlier),
+                ARRAY[\(taskID("j + \(firstOfOthers)"))], 'queued', NULL, NULL, NULL, NULL
             FROM generate_series(2, \(width) - 1) AS j
             """,
             """
             \(columns)
-            SELECT \(sessionID("1")), n / \(part) * (2 * \(part) + 1) + n % \(part) + 1,
-                'task.created', 1 + n / \(part), \(Self.earlier), \(taskID("n")),
-                'queued', 0, 0, NULL, NULL
+            SELECT \(sessionID("1")), k.sequence, k.sequence, 'task.created', 1 + n / \(part),
+                \(Self.earlier), ARRAY[\(taskID("n"))], 'queued', NULL, NULL, NULL, NULL
             FROM generate_series(0, \(firstOfLarge) - 1) AS n
+            CROSS JOIN LATERAL (
+                SELECT n / \(part) * (2 * \(part) + 1) + n % \(part) + 1 AS sequence) k
             """,
             """
             \(columns)
-            SELECT \(sessionID("1")), n / \(part) * (2 * \(part) + 1) + n % \(part) + 1 + \(part),
-                'task.' || s.state, 1 + n / \(part), \(Self.earlier), \(taskID("n")),
-                s.state, 1, 42, CASE s.state WHEN 'failed' THEN \(Self.failure) END, NULL
+            SELECT \(sessionID("1")), k.sequence, k.sequence, 'task.' || s.state, 1 + n / \(part),
+                \(Self.earlier), ARRAY[\(taskID("n"))], s.state, ARRAY[1], ARRAY[42],
+                CASE s.state WHEN 'failed' THEN ARRAY[\(Self.failure)] END, NULL
             FROM generate_series(0, \(firstOfLarge) - 1) AS n
+            CROSS JOIN LATERAL (
+                SELECT n / \(part) * (2 * \(part) + 1) + n % \(part) + 1 + \(part) AS sequence) k
             CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
             """,
             """
             \(columns)
-            SELECT \(sessionID("1")), g * (2 * \(part) + 1), 'session.events_finished', g,
+            SELECT \(sessionID("1")), g * (2 * \(part) + 1), g * (2 * \(part) + 1),
+                'session.events_finished', g,
                 \(Self.earlier), NULL, NULL, NULL, NULL, NULL, jsonb_build_object(
                     'completed', \(part) * 7 / 10, 'failed', \(part) * 2 / 10,
                     'cancelled', \(part) / 10)

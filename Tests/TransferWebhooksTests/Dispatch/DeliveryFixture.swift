@@ -241,9 +241,11 @@ final class DeliveryFixture: Sendable {
     }
 
     /// Runs a statement beside the store.
-    func execute(_ query: Query) async throws {
+    func execute(_ query: Query) async throws { try await execute([query]) }
+
+    func execute(_ queries: [Query]) async throws {
         let connection = try await TestDatabase.current.connection { $0.applicationName = "aside" }
-        _ = try await connection.execute(query)
+        _ = try await connection.execute(queries)
         await connection.close()
     }
 

@@ -153,7 +153,7 @@ struct WebhookBatchTests {
             _ = try await fixture.delivery { $0.wait == nil }
             let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
             #expect(dead.map(\.sequence) == [2, 1])
-            try await fixture.execute("DELETE FROM event WHERE sequence = 1")
+            try await fixture.execute(Query.expireEvents(where: "last_sequence = 1"))
             try await fixture.execute(
                 "UPDATE delivery_log SET replay_due_at = now() WHERE sequence = 1"
             )

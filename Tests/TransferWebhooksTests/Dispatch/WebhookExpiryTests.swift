@@ -29,10 +29,9 @@ struct WebhookExpiryTests {
 
     private func expire(through sequence: Int, _ fixture: DeliveryFixture) async throws {
         try await fixture.execute(
-            """
-            DELETE FROM event
-            WHERE sequence <= \(sequence) AND session_id IN (SELECT id FROM session)
-            """
+            Query.expireEvents(
+                where: "last_sequence <= \(sequence) AND session_id IN (SELECT id FROM session)"
+            )
         )
     }
 
@@ -106,7 +105,7 @@ struct WebhookExpiryTests {
             $0.filter = EventFilter(["subscription.events_expired"])
         }
         try await fixture.happen(6)
-        try await fixture.execute("DELETE FROM event WHERE sequence IN (3, 4)")
+        try await fixture.execute(Query.expireEvents(where: "last_sequence IN (3, 4)"))
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(1, at: "/told")
             try await eventually("nothing is left") {

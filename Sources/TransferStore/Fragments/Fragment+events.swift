@@ -1,0 +1,212 @@
+import Postgres
+import TransferModel
+
+/// Fragments for runs of events: rows of `event_run`, each with the events of one kind that one
+/// statement wrote of one session.
+extension Fragment {
+    /// The maximum number of events in a run; with that many a row is about half a page.
+    static let eventRunMax = 128
+
+    /// Returns the permanently unique identifier of the event `sequence` in a run `r`, a UUID of
+    /// version 8 (RFC 9562 §5.8).
+    static func identifier(ofEvent sequence: Query, in run: Query = "r") -> Query {
+        """
+        overlay(overlay(encode(substring(sha256(uuid_send(\(run).session_id)
+            || int8send(\(sequence)) || timestamptz_send(\(run).occurred_at)) FOR 16), 'hex')
+            PLACING '8' FROM 13 FOR 1) PLACING '8' FROM 17 FOR 1)::uuid
+        """
+    }
+
+    /// Returns the query for `columns` of the run `r` that holds the event `sequence` of a session;
+    /// no row if the event is kept no longer.
+    static func selectRun(_ columns: Query, of session: Query, holding sequence: Query) -> Query {
+        """
+        SELECT \(columns) FROM (
+            \(selectRuns(of: session, after: "\(sequence) - 1")) LIMIT 1
+        ) r
+        WHERE r.first_sequence <= \(sequence)
+        """
+    }
+
+    /// Returns the query for `columns` of the run `r` with a session's oldest event behind
+    /// `sequence`; no row if there is none.
+    static func selectOldestRun(
+        _ columns: Query,
+        of session: Query,
+        after sequence: Query = "0"
+    ) -> Query {
+        "SELECT \(columns) FROM (\(selectRuns(of: session, after: sequence)) LIMIT 1) r"
+    }
+
+    private static func selectRuns(of session: Query, after sequence: Query) -> Query {
+        """
+        -- A name that no caller has, whose own may stand in the condition.
+        SELECT one_run.session_id, one_run.first_sequence, one_run.last_sequence, one_run.kind,
+            one_run.generation, one_run.occurred_at
+        FROM event_run one_run
+        WHERE one_run.session_id = \(session) AND one_run.last_sequence > \(sequence)
+        ORDER BY one_run.last_sequence
+        """
+    }
+
+    /// Returns the query for a session's events behind `sequence`, in sequence.
+    ///
+    /// It reads no more runs than the page needs: they are expanded in the order in which they are
+    /// read, and `LIMIT` ends both.
+    static func selectEvents(of session: Query, after sequence: Query, limit: Query) -> Query {
+        """
+        SELECT \(identifier(ofEvent: "k.sequence")) AS id, r.session_id, k.sequence, r.kind,
+            r.generation, r.occurred_at, r.task_ids[p.place] AS task_id, r.task_state,
+            coalesce(r.attempts[p.place], 0::smallint) AS attempt,
+            coalesce(r.bytes_received[p.place], 0) AS bytes_received,
+            r.bytes_expected[p.place] AS bytes_expected, r.bytes_sent[p.place] AS bytes_sent,
+            r.bytes_to_send[p.place] AS bytes_to_send, r.failures[p.place] AS failure, r.summary,
+            r.details
+        FROM (
+            SELECT x.* FROM event_run x
+            WHERE x.session_id = \(session) AND x.last_sequence > \(sequence)
+            ORDER BY x.last_sequence LIMIT \(limit)
+        ) r
+        CROSS JOIN LATERAL generate_series(
+            greatest(r.first_sequence, \(sequence) + 1), r.last_sequence) AS k (sequence)
+        CROSS JOIN LATERAL (SELECT (k.sequence - r.first_sequence + 1)::int AS place) p
+        ORDER BY r.last_sequence, k.sequence LIMIT \(limit)
+        """
+    }
+
+    /// The CTEs that number and write events, and keep the counters.
+    ///
+    /// When no task is outstanding any more, they end the generation with
+    /// `session.events_finished`: in the transaction that ended the last task, under the lock of
+    /// the session's counters, hence exactly once. A session that is finishing ends then, and
+    /// `session.invalidated` is its last event. A session whose tasks begin to need their client
+    /// reports it once until the client acts.
+    ///
+    /// Events of one kind follow each other in the order of their places, and finished downloads
+    /// come before the ends of tasks.
+    ///
+    /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
+    /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved;
+    /// offers `counter`.
+    static let recordHappenings: Query = """
+        change AS (
+            SELECT session_id, count(*) AS events,
+                count(*) FILTER (WHERE ends) AS ended,
+                bool_or(\(needsClient)) AS asks, bool_or(kind IN (
+                    'task.resumed', 'task.suspended', 'task.cancelled')) AS is_heard_of,
+                count(*) FILTER (WHERE ends AND task_state = 'completed') AS completed,
+                count(*) FILTER (WHERE ends AND task_state = 'failed') AS failed,
+                count(*) FILTER (WHERE ends AND task_state = 'cancelled') AS cancelled
+            FROM happening GROUP BY session_id
+        ),
+        \(countChanges),
+        event_row AS (
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
+                task_state, attempts, bytes_received, failures)
+            SELECT c.session_id, c.base + r.last, c.base + r.last - r.length + 1, r.kind,
+                c.generation, c.occurred_at, r.task_ids, r.task_state, r.attempts, r.bytes_received,
+                CASE WHEN r.have_failed THEN r.failures END
+            FROM (
+                SELECT session_id, kind, task_state, count(*) AS length,
+                    sum(count(*)) OVER (
+                        PARTITION BY session_id
+                        ORDER BY kind <> 'task.download_finished', min(place))::bigint AS last,
+                    array_agg(task_id ORDER BY place) AS task_ids,
+                    array_agg(attempt ORDER BY place) AS attempts,
+                    array_agg(bytes_received ORDER BY place) AS bytes_received,
+                    bool_or(failure IS NOT NULL) AS have_failed,
+                    array_agg(failure ORDER BY place) AS failures
+                FROM (
+                    SELECT *, (row_number() OVER (
+                        PARTITION BY session_id, kind, task_state ORDER BY place) - 1)
+                        / \(Int64(eventRunMax)) AS part
+                    FROM happening
+                ) h
+                GROUP BY session_id, kind, task_state, part
+            ) r JOIN counter c USING (session_id)
+        ),
+        move_row AS (\(CountStore.recordMoves("""
+            SELECT session_id, from_state, task_state AS to_state,
+                CASE WHEN ends THEN bytes_received ELSE 0 END AS bytes_received,
+                CASE WHEN ends THEN bytes_sent ELSE 0 END AS bytes_sent
+            FROM happening WHERE from_state IS NOT NULL
+            """))),
+        session_row AS (
+            \(insertEventsOfSessions)
+            UNION ALL
+            SELECT c.session_id, c.last_sequence, c.last_sequence, 'session.events_pending',
+                c.generation, c.occurred_at, NULL::jsonb, pending.details
+            FROM counter c \(joinPending("""
+                SELECT h.task_id, h.task_state FROM happening h
+                WHERE h.session_id = c.session_id AND h.\(needsClient)
+                """))
+            WHERE c.is_pending
+        ),
+        \(SessionStore.endSessions)
+        """
+
+    /// The CTEs that change the counters of sessions.
+    ///
+    /// Expects `change(session_id, events, ended, asks, is_heard_of, completed, failed, cancelled)`;
+    /// offers `counter`.
+    static let countChanges: Query = """
+        -- Every statement locks in this order: two flushes over the same sessions never deadlock.
+        -- The counters' decisions are made from values read under their lock.
+        locked AS MATERIALIZED (
+            SELECT p.session_id, p.last_sequence AS base,
+                c.ended > 0 AND p.outstanding = c.ended AS is_drained,
+                c.ended > 0 AND p.outstanding = c.ended AND p.is_finishing AS is_ended,
+                c.asks AND NOT p.is_pending_told AS is_pending
+            FROM session_progress p JOIN change c ON p.session_id = ANY (ARRAY[c.session_id])
+            ORDER BY c.session_id FOR UPDATE OF p
+        ),
+        counter AS (
+            UPDATE session_progress p SET
+                outstanding = p.outstanding - c.ended,
+                completed = p.completed + c.completed,
+                failed = p.failed + c.failed,
+                cancelled = p.cancelled + c.cancelled,
+                last_sequence = l.base + c.events + l.is_drained::int + l.is_ended::int
+                    + l.is_pending::int,
+                is_invalidated = p.is_invalidated OR l.is_ended,
+                is_finishing = p.is_finishing AND NOT l.is_ended,
+                is_pending_told = c.asks OR p.is_pending_told AND NOT c.is_heard_of
+            FROM change c JOIN locked l USING (session_id)
+            WHERE p.session_id = ANY (ARRAY[c.session_id])
+            RETURNING p.session_id, p.generation, p.completed, p.failed, p.cancelled,
+                -- The clock is read under the lock, so that time increases with the sequence.
+                p.last_sequence, clock_timestamp() AS occurred_at, l.is_drained, l.is_ended,
+                l.is_pending, l.base
+        )
+        """
+
+    /// The statement that writes the events of sessions which a change has drained or ended;
+    /// expects `counter`.
+    static let insertEventsOfSessions: Query = """
+        INSERT INTO event_run (
+            session_id, last_sequence, first_sequence, kind, generation, occurred_at, summary,
+            details)
+        SELECT c.session_id, k.sequence, k.sequence, 'session.events_finished', c.generation,
+            c.occurred_at, jsonb_build_object(
+                'completed', c.completed, 'failed', c.failed, 'cancelled', c.cancelled), NULL::jsonb
+        FROM counter c CROSS JOIN LATERAL (
+            SELECT c.last_sequence - c.is_ended::int AS sequence) k
+        WHERE c.is_drained
+        UNION ALL
+        SELECT session_id, last_sequence, last_sequence, 'session.invalidated', generation,
+            occurred_at, NULL::jsonb, NULL::jsonb
+        FROM counter WHERE is_ended
+        """
+
+    /// Returns the statement that writes one event about no task for each row of `events`:
+    /// `(session_id, sequence, kind, generation, occurred_at, details)`.
+    static func insertEvents(_ events: Query) -> Query {
+        """
+        INSERT INTO event_run (
+            session_id, last_sequence, first_sequence, kind, generation, occurred_at, details)
+        SELECT v.session_id, v.sequence, v.sequence, v.kind, v.generation, v.occurred_at, v.details
+        FROM (\(events)) v (session_id, sequence, kind, generation, occurred_at, details)
+        """
+    }
+}

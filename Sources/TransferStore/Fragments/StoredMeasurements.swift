@@ -1,0 +1,101 @@
+import TransferModel
+
+/// The metrics of an attempt as text: a line of numbers, and a line for each text.
+///
+/// Each value is known by its place. A new one is added behind the others of its kind, and those
+/// that are zero or missing at the end are left out, so that no row has to be rewritten.
+enum StoredMeasurements {
+    static func text(of metrics: AttemptMetrics) -> String {
+        var text = ""
+        text.reserveCapacity(160)
+        func add(_ number: Int64) {
+            text += String(number)
+            text += " "
+        }
+        func add(_ time: Duration) { add(time.microseconds) }
+        func add(_ number: Int?) { add(Int64(number ?? 0)) }
+        add(metrics.fetchStart)
+        add(metrics.nameLookup)
+        add(metrics.connect)
+        add(metrics.tls)
+        add(metrics.requestStart)
+        add(metrics.requestEnd)
+        add(metrics.firstByte)
+        add(metrics.total)
+        add(metrics.requestHeaderBytes)
+        add(metrics.requestBodyBytes)
+        add(metrics.responseHeaderBytes)
+        add(metrics.responseBodyBytes)
+        add(metrics.redirects)
+        add(metrics.connections)
+        add(metrics.httpStatus)
+        add(metrics.remotePort)
+        add(metrics.localPort)
+        add(metrics.isConnectionReused ? 1 : 0)
+        for word in [metrics.httpVersion, metrics.remoteAddress, metrics.localAddress] {
+            text += "\n"
+            text += word ?? ""
+        }
+        return text
+    }
+
+    static func metrics(_ text: String) throws(StoreError) -> AttemptMetrics {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        var numbers = try lines[0].split(separator: UInt8(ascii: " "))
+            .map { word throws(StoreError) in
+                guard let number = String(word).flatMap({ Int64($0) }) else {
+                    throw StoreError(decoding: "a stored measurement is no number")
+                }
+                return number
+            }[...]
+        func number() -> Int64 { numbers.popFirst() ?? 0 }
+        func time() -> Duration { .microseconds(number()) }
+        /// Zero stands for what is unknown.
+        func known() -> Int? {
+            let number = Int(number())
+            return number == 0 ? nil : number
+        }
+        func word(_ line: Int) -> String? {
+            lines.count > line && !lines[line].isEmpty ? String(lines[line]) : nil
+        }
+        var metrics = AttemptMetrics()
+        metrics.fetchStart = time()
+        metrics.nameLookup = time()
+        metrics.connect = time()
+        metrics.tls = time()
+        metrics.requestStart = time()
+        metrics.requestEnd = time()
+        metrics.firstByte = time()
+        metrics.total = time()
+        metrics.requestHeaderBytes = number()
+        metrics.requestBodyBytes = number()
+        metrics.responseHeaderBytes = number()
+        metrics.responseBodyBytes = number()
+        metrics.redirects = Int(number())
+        metrics.connections = Int(number())
+        metrics.httpStatus = known()
+        metrics.remotePort = known()
+        metrics.localPort = known()
+        metrics.isConnectionReused = number() == 1
+        metrics.httpVersion = word(1)
+        metrics.remoteAddress = word(2)
+        metrics.localAddress = word(3)
+        return metrics
+    }
+}
+
+extension Duration {
+    /// The duration in whole microseconds.
+    fileprivate var microseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+}
+
+extension StoredRow {
+    /// Returns the metrics in `measurements`; nil without any.
+    func metrics() throws(StoreError) -> AttemptMetrics? {
+        guard let text = try decodeIfPresent("measurements", as: String.self) else { return nil }
+        return try StoredMeasurements.metrics(text)
+    }
+}

@@ -1,0 +1,55 @@
+import TransferModel
+
+/// What the tasks of a session have in common when they are claimed.
+struct ClaimedSession {
+    let tenant: TenantID
+    let kind: Session.Kind
+    let options: TransferOptions
+    let headers: [HTTPHeader]
+    let timeoutForRequest: Duration
+    let timeoutForResource: Duration
+    let maxConnectionsPerHost: Int?
+    let hasCredentials: Bool
+    let authorities: CertificateAuthorities?
+    private var limits: RateLimits
+
+    private init(_ row: StoredRow) throws(StoreError) {
+        tenant = try row.tenant("tenant_id")
+        kind = try row.word("kind")
+        options = try row.options("options")
+        headers = try row.headers("additional_headers")
+        timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
+        timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
+        maxConnectionsPerHost = try row.maxConnectionsPerHost()
+        hasCredentials = try row.decode("has_credentials")
+        authorities = try row.decodeIfPresent("certificate_authorities")
+            .map(CertificateAuthorities.init(stored:))
+        limits = RateLimits(
+            task: nil,
+            session: try row.decodeIfPresent("session_rate_max"),
+            tenant: try row.decodeIfPresent("tenant_rate_max"),
+            version: try row.decode("limits_version")
+        )
+    }
+
+    /// Returns the limits of a task with these options.
+    func limits(ofTask options: TransferOptions) -> RateLimits {
+        var limits = limits
+        limits.task = options.bytesPerSecondMax
+        return limits
+    }
+
+    /// Returns the same with limits that count as older than any change.
+    func withLimitsToRead() -> ClaimedSession {
+        var copy = self
+        copy.limits.version = 0
+        return copy
+    }
+
+    /// Reads the rows of ``QueueStore/selectSessions(where:)``.
+    static func byID(_ rows: StoredRows) throws(StoreError) -> [SessionID: ClaimedSession] {
+        var sessions: [SessionID: ClaimedSession] = [:]
+        for row in rows { sessions[try row.session("id")] = try ClaimedSession(row) }
+        return sessions
+    }
+}

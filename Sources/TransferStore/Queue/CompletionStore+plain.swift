@@ -1,0 +1,115 @@
+import Postgres
+import TransferModel
+
+extension CompletionStore {
+    /// Returns the statement for ends that write nothing but an outcome and its events.
+    ///
+    /// It ends none if anything is kept for a later attempt of one of the tasks, and otherwise those
+    /// whose fence is found; ``attemptEnd(of:)`` decides about the others.
+    static func plainEnd(of columns: PlainEndColumns) -> Query {
+        """
+        WITH item AS MATERIALIZED (
+            SELECT * FROM unnest(
+                \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
+                \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
+                \(columns.measurements), \(columns.httpStatuses), \(columns.responseHeads),
+                \(columns.partFences), \(columns.responseBodies)
+            ) AS i (
+                place, task_id, fence, outcome, bytes_received, bytes_sent, failure, measurements,
+                http_status, response_head, part_fence, response_body)
+            WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.task_id = ANY (\(columns.tasks)))
+        ),
+        -- A batch may hold a stale end of the same task: each row is matched by its fence.
+        from_attempt AS (
+            DELETE FROM attempt a USING item i
+            WHERE a.task_id = ANY (ARRAY[i.task_id]) AND a.fence = i.fence
+                AND i.outcome <> 'completed'
+            RETURNING a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
+                a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
+                i.measurements, i.http_status, i.response_head, i.part_fence, i.response_body
+        ),
+        \(columns.haveRenames ? fromRename : "gone AS (SELECT * FROM from_attempt)"),
+        -- The tasks of a session that ended alike: what its events, counters and counts are made of.
+        run AS MATERIALIZED (
+            SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
+                CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END
+                    AS task_state,
+                row_number() OVER () AS number, count(*) AS length,
+                array_agg(task_id) AS task_ids, array_agg(attempt) AS attempts,
+                array_agg(bytes_received) AS bytes_received,
+                array_agg(failure::jsonb) AS failures, sum(bytes_received)::bigint AS received,
+                sum(bytes_sent)::bigint AS sent
+            FROM gone
+            GROUP BY 1, 2, 3, (place - 1) / \(Int64(Fragment.eventRunMax))
+        ),
+        change AS (
+            SELECT session_id, sum(length * (1 + is_download::int))::bigint AS events,
+                sum(length)::bigint AS ended, false AS asks, false AS is_heard_of,
+                coalesce(sum(length) FILTER (WHERE task_state = 'completed'), 0)::bigint
+                    AS completed,
+                coalesce(sum(length) FILTER (WHERE task_state = 'failed'), 0)::bigint AS failed,
+                0 AS cancelled
+            FROM run GROUP BY session_id
+        ),
+        \(Fragment.countChanges),
+        event_row AS (
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
+                task_state, attempts, bytes_received, failures)
+            SELECT c.session_id, c.base + k.last, c.base + k.last - k.length + 1, k.kind,
+                c.generation, c.occurred_at, k.task_ids, k.task_state, k.attempts, k.bytes_received,
+                k.failures
+            FROM (
+                SELECT r.session_id, r.length, r.task_ids, r.attempts, r.bytes_received, e.*,
+                    sum(r.length) OVER (
+                        PARTITION BY r.session_id ORDER BY e.kind <> 'task.download_finished',
+                        r.number)::bigint AS last
+                FROM run r CROSS JOIN LATERAL (
+                    SELECT 'task.download_finished' AS kind, 'running'::task_state AS task_state,
+                        NULL::jsonb[] AS failures
+                    WHERE r.is_download
+                    UNION ALL
+                    SELECT 'task.' || r.task_state, r.task_state,
+                        CASE r.task_state WHEN 'failed' THEN r.failures END
+                ) e
+            ) k JOIN counter c USING (session_id)
+        ),
+        move_row AS (
+            INSERT INTO task_move (
+                tenant_id, session_id, from_state, to_state, tasks, bytes_received, bytes_sent)
+            SELECT s.tenant_id, r.session_id, 'running', r.task_state, r.length, r.received, r.sent
+            FROM run r CROSS JOIN LATERAL (
+                SELECT tenant_id FROM session WHERE id = r.session_id LIMIT 1) s
+        ),
+        session_row AS (\(Fragment.insertEventsOfSessions)),
+        \(SessionStore.endSessions),
+        outcome_row AS (
+            INSERT INTO outcome (
+                task_id, session_id, generation, state, attempt, bytes_received, http_status,
+                response_head, failure, bytes_sent, response_body, part_fence, fence, started_at,
+                resumed_at_offset, measurements)
+            -- A task that is running belongs to the generation that is under way.
+            SELECT g.task_id, g.session_id, c.generation,
+                CASE g.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
+                g.attempt, g.bytes_received, g.http_status, g.response_head, g.failure::jsonb,
+                g.bytes_sent, g.response_body, g.part_fence, g.fence, g.started_at,
+                g.resumed_at_offset, g.measurements
+            FROM gone g JOIN counter c USING (session_id)
+        ),
+        \(Fragment.wake)
+        SELECT task_id FROM gone
+        """
+    }
+
+    private static let fromRename: Query = """
+        from_rename AS (
+            DELETE FROM pending_rename p USING item i
+            WHERE p.task_id = ANY (ARRAY[i.task_id]) AND p.fence = i.fence
+                AND i.outcome = 'completed'
+            RETURNING p.task_id, p.fence, p.session_id, p.number, p.started_at,
+                p.resumed_at_offset, i.place, i.outcome, p.bytes_received, i.bytes_sent, i.failure,
+                i.measurements, p.http_status, p.response_head, i.part_fence, i.response_body
+        ),
+        gone AS (SELECT * FROM from_attempt UNION ALL SELECT * FROM from_rename)
+        """
+}

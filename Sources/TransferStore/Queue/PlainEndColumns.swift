@@ -1,0 +1,66 @@
+import Foundation
+import TransferModel
+
+/// The ends of attempts that ended their tasks and left nothing behind, as an array per column, for
+/// `unnest`.
+struct PlainEndColumns {
+    /// The place of each end in the argument, from 1: the order of its events.
+    var places: [Int64] = []
+    var tasks: [UUID] = []
+    var fences: [Int64] = []
+    var outcomes: [String] = []
+    var bytesReceived: [Int64] = []
+    var bytesSent: [Int64] = []
+    var failures: [String?] = []
+    var measurements: [String?] = []
+    var httpStatuses: [Int16?] = []
+    var responseHeads: [String?] = []
+    var partFences: [Int64?] = []
+    var responseBodies: [[UInt8]?] = []
+    /// Whether there are ends of pending renames among them.
+    var haveRenames = false
+
+    /// Creates the columns; nil unless all ends are of that kind, as by far the most are.
+    init?(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
+        // Sorted by task, the order in which every statement locks.
+        let sorted = attemptEnds.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
+        for (index, attemptEnd) in sorted {
+            guard attemptEnd.partial == nil, attemptEnd.abandoned == nil else { return nil }
+            switch attemptEnd.outcome {
+            case .completed:
+                haveRenames = true
+                append("completed")
+            case .fetched(let result, let part): append("fetched", result, part: part)
+            case .answered(let result, let body): append("answered", result, body: body)
+            case .failed(let failure): append("failed", try StoredJSON.text(of: failure))
+            case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released, .requeued:
+                return nil
+            }
+            places.append(Int64(index + 1))
+            tasks.append(attemptEnd.task.uuid)
+            fences.append(attemptEnd.fence.rawValue)
+            bytesReceived.append(attemptEnd.bytesReceived)
+            bytesSent.append(attemptEnd.bytesSent)
+            measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
+        }
+    }
+
+    private mutating func append(
+        _ outcome: String,
+        _ result: TransferResult? = nil,
+        part: Fence? = nil,
+        body: [UInt8] = [],
+        _ failure: String? = nil
+    ) {
+        outcomes.append(outcome)
+        failures.append(failure)
+        httpStatuses.append(result.map { Int16(clamping: $0.httpStatus) })
+        responseHeads.append(result.map(StoredResponseHead.text(of:)))
+        partFences.append(part?.rawValue)
+        responseBodies.append(body.isEmpty ? nil : body)
+    }
+
+    private mutating func append(_ outcome: String, _ failure: String) {
+        append(outcome, nil, failure)
+    }
+}
