@@ -20,11 +20,13 @@ package struct SocketAddress: Sendable, Hashable {
 
     /// Reads an address in text form as inet_pton(3) does: no names, no short or octal forms.
     package init?(text: String, port: UInt16) {
-        var storage: [UInt8] = Array(repeating: 0, count: 16)
-        if unsafe inet_pton(AF_INET, text, &storage) == 1 {
-            self.init(bytes: Array(storage.prefix(4)), port: port)
-        } else if unsafe inet_pton(AF_INET6, text, &storage) == 1 {
-            self.init(bytes: storage, port: port)
+        // Read before each request on a kept connection, and so without arrays that are not kept.
+        var short = in_addr()
+        var long = in6_addr()
+        if unsafe inet_pton(AF_INET, text, &short) == 1 {
+            self.init(bytes: unsafe withUnsafeBytes(of: short) { unsafe Array($0) }, port: port)
+        } else if unsafe inet_pton(AF_INET6, text, &long) == 1 {
+            self.init(bytes: unsafe withUnsafeBytes(of: long) { unsafe Array($0) }, port: port)
         } else {
             return nil
         }

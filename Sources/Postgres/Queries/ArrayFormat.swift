@@ -47,29 +47,32 @@ struct ArrayFormat {
         guard offset == bytes.byteCount else { throw Self.malformed(element) }
     }
 
-    static func encode(
-        _ elements: [some PostgresEncodable],
+    /// Begins an array, whose elements are then appended.
+    static func begin(
+        count: Int,
         hasNull: Bool,
         element: PostgresType,
-        into bytes: inout [UInt8]
+        in bytes: inout [UInt8]
     ) throws(PostgresError) {
-        bytes.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))
+        bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
         bytes.appendBigEndian(Int32(hasNull ? 1 : 0))
         bytes.appendBigEndian(element.rawValue)
-        guard !elements.isEmpty else { return }
-        guard let count = Int32(exactly: elements.count) else {
+        guard count > 0 else { return }
+        guard let count = Int32(exactly: count) else {
             throw PostgresError(.encoding, "the array has too many elements")
         }
         bytes.appendBigEndian(count)
         bytes.appendBigEndian(Int32(1))
-        for value in elements { try append(value, to: &bytes) }
     }
 
-    private static func append(
-        _ value: some PostgresEncodable,
+    /// Appends an element that is NULL.
+    static func appendNull(to bytes: inout [UInt8]) { bytes.appendBigEndian(Int32(-1)) }
+
+    /// Appends an element that is not NULL.
+    static func append(
+        _ value: some PostgresScalar,
         to bytes: inout [UInt8]
     ) throws(PostgresError) {
-        guard !value.isPostgresNull else { return bytes.appendBigEndian(Int32(-1)) }
         let start = bytes.count
         bytes.appendBigEndian(Int32(0))
         try value.encode(into: &bytes)

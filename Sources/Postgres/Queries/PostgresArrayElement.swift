@@ -58,7 +58,13 @@ extension PostgresScalar {
         _ elements: [Self],
         into bytes: inout [UInt8]
     ) throws(PostgresError) {
-        try ArrayFormat.encode(elements, hasNull: false, element: postgresType, into: &bytes)
+        try ArrayFormat.begin(
+            count: elements.count,
+            hasNull: false,
+            element: postgresType,
+            in: &bytes
+        )
+        for element in elements { try ArrayFormat.append(element, to: &bytes) }
     }
 
     package static func decodeArray(
@@ -86,13 +92,19 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
         _ elements: [Wrapped?],
         into bytes: inout [UInt8]
     ) throws(PostgresError) {
-        let hasNull = elements.contains { $0 == nil }
-        try ArrayFormat.encode(
-            elements,
-            hasNull: hasNull,
+        try ArrayFormat.begin(
+            count: elements.count,
+            hasNull: elements.contains { $0 == nil },
             element: Wrapped.postgresType,
-            into: &bytes
+            in: &bytes
         )
+        for element in elements {
+            if let element {
+                try ArrayFormat.append(element, to: &bytes)
+            } else {
+                ArrayFormat.appendNull(to: &bytes)
+            }
+        }
     }
 
     package static func decodeArray(

@@ -12,6 +12,16 @@ extension Container.Place {
         )
     }
 
+    /// Creates the place of the part file that the attempt with this fence has started of a task.
+    init(partOf claim: TaskClaim, fence: Fence) {
+        self.init(
+            partOf: claim.task,
+            destination: claim.destination,
+            fence: fence,
+            tenant: claim.tenant
+        )
+    }
+
     /// Creates the place of a pending rename's part file.
     init(partOf pendingRename: PendingRename) {
         self.init(

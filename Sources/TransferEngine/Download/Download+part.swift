@@ -5,18 +5,6 @@ import TransferModel
 
 /// The handling of the file that a download writes.
 extension Download {
-    /// The place of the file that this attempt creates.
-    var place: Container.Place { place(of: claim.fence) }
-
-    private func place(of fence: Fence) -> Container.Place {
-        Container.Place(
-            partOf: claim.task,
-            destination: claim.destination,
-            fence: fence,
-            tenant: claim.tenant
-        )
-    }
-
     /// Prepares the directory of the file and opens what an earlier attempt left; waits for the
     /// disk.
     func prepare() {
@@ -67,7 +55,7 @@ extension Download {
     /// over.
     private func kept() -> (part: PartFile, point: ResponseStateMachine.ResumePoint)? {
         guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
-        let place = place(of: partial.partFence)
+        let place = Container.Place(partOf: claim, fence: partial.partFence)
         do throws(StorageError) {
             if let source = partial.sourcePath {
                 try container.adoptPart(

@@ -42,6 +42,8 @@ final class Download: CurlSink, TransferAttempt {
     private static let discardMax = 64 * 1024
 
     let claim: TaskClaim
+    /// The place of the file that this attempt creates.
+    let place: Container.Place
     let loop: CurlLoop
     let container: Container
     let disk: BlockingPool<TenantID>
@@ -107,6 +109,7 @@ final class Download: CurlSink, TransferAttempt {
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
         self.claim = claim
+        place = Container.Place(partOf: claim, fence: claim.fence)
         self.loop = loop
         self.container = container
         self.disk = disk

@@ -70,6 +70,12 @@ final class Reachability: Sendable {
     ) -> Duration? {
         let observation = Self.observation(failure, metrics)
         let now = ContinuousClock.now
+        // Drawn only for what may close a host: each draw is a system call.
+        let chance: Double =
+            switch observation {
+            case .unreachable, .unavailable: .random(in: 0..<1)
+            case .reached, .nothing: 0
+            }
         let (wait, change): (Duration?, Change?) = state.withLock { state in
             let wasClosed = state.hosts.isClosed(claim.hostKey)
             let effect = state.hosts.observe(
@@ -77,7 +83,7 @@ final class Reachability: Sendable {
                 of: claim.hostKey,
                 probe: state.probes.removeValue(forKey: claim.fence),
                 at: now,
-                chance: .random(in: 0..<1)
+                chance: chance
             )
             if effect == .opened {
                 state.opened[claim.hostKey] = Release(next: now, end: now + Self.releaseDuration)

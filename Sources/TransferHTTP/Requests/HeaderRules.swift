@@ -16,6 +16,7 @@ enum HeaderRules {
         at pointer: String,
         into errors: inout [FieldError]
     ) -> [HTTPHeader] {
+        if fields.isEmpty { return [] }
         guard fields.count <= countMax else {
             errors.append(
                 FieldError(

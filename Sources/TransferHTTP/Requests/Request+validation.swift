@@ -3,21 +3,17 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// Returns the submission that this request asks for, found at `pointer` in the body.
+    /// Returns the submission that this request asks for, with the key of its host from `hosts`.
     ///
     /// - Returns: nil when something is wrong with it, which is then in `errors`.
     func submission(
         id: TaskID,
-        at pointer: String,
+        hosts: inout HostKeys,
         into errors: inout [FieldError]
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
-        let target = target.address(at: pointer, into: &errors)
-        var headers = HeaderRules.validate(
-            headers ?? [:],
-            at: "\(pointer)/headers",
-            into: &errors
-        )
+        let target = target.address(at: "", into: &errors)
+        var headers = HeaderRules.validate(headers ?? [:], at: "/headers", into: &errors)
         if let type = (body ?? upload?.body)?.contentType,
             !headers.contains(where: { $0.name.lowercased() == "content-type" })
         {
@@ -25,17 +21,17 @@ extension TaskRequest {
         }
         let clientString = FieldRules.clientString(
             clientPersistedString,
-            at: pointer,
+            at: "",
             into: &errors
         )
-        let priority = FieldRules.priority(priority, at: pointer, into: &errors)
+        let priority = FieldRules.priority(priority, at: "", into: &errors)
         let place = destination.map {
             Destination(path: $0.path, overwrite: $0.overwrite ?? false)
         }
         if case .some(.none) = place {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/destination/path",
+                    pointer: "/destination/path",
                     .invalidDestination,
                     "Must be a relative path beneath the container, of plain names."
                 )
@@ -47,19 +43,19 @@ extension TaskRequest {
         if case .some(.none) = token {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/resume_data",
+                    pointer: "/resume_data",
                     .invalidValue,
                     "Must be what the cancellation of a task has answered."
                 )
             )
         }
-        let options = TransferOptions(options, isTask: true, at: pointer, into: &errors)
-        let request = transferRequest(with: options, at: pointer, into: &errors)
+        let options = TransferOptions(options, isTask: true, at: "", into: &errors)
+        let request = transferRequest(with: options, into: &errors)
         guard errors.count == errorsBefore, let target else { return nil }
         return TaskSubmission(
             id: id,
             url: target.text,
-            hostKey: HostKey(host: target.url.host, port: target.url.port),
+            hostKey: hosts.key(of: target.url),
             headers: headers,
             clientString: clientString,
             earliestBeginAt: earliestBeginAt?.date,
@@ -97,7 +93,9 @@ extension SubmitRequest {
     /// - Throws: ``Problem`` that lists what is wrong with any of them; then none is stored.
     func submissions() throws(Problem) -> [TaskSubmission] {
         var errors: [FieldError] = []
-        let submissions = try tasks.submissions(at: { isBatch ? "/\($0)" : "" }) { errors += $1 }
+        let submissions = try tasks.submissions { index, faults in
+            errors += isBatch ? faults.map { $0.moved(to: "/\(index)") } : faults
+        }
         guard errors.isEmpty else { throw Problem(errors) }
         return submissions
     }
@@ -106,18 +104,17 @@ extension SubmitRequest {
 extension [Checked<TaskRequest>] {
     /// Returns the submissions in this order, without those that are not valid.
     ///
-    /// `pointer` returns the place in the body of the task at an index. `refuse` is called with
-    /// what is wrong with that task; an error that it throws ends the work.
+    /// `refuse` is called with the index of a task and what is wrong with it; an error that it
+    /// throws ends the work.
     func submissions(
-        at pointer: (Int) -> String = { _ in "" },
         refuse: (Int, [FieldError]) throws(Problem) -> Void
     ) throws(Problem) -> [TaskSubmission] {
         var submissions: [TaskSubmission] = []
         submissions.reserveCapacity(count)
-        let now = Date()
-        // Sorted, so that within one millisecond too the identifiers are in the order of the
+        // Ascending, so that within one millisecond too the identifiers are in the order of the
         // request, and lists show a batch as it was sent.
-        let ids = map { _ in UUID.version7(at: now) }.sorted()
+        let ids = UUID.ascendingVersion7(count: count)
+        var hosts = HostKeys()
         for (index, task) in enumerated() {
             var errors: [FieldError] = []
             switch task.result {
@@ -125,7 +122,7 @@ extension [Checked<TaskRequest>] {
             case .success(let request):
                 let submission = request.submission(
                     id: TaskID(ids[index]),
-                    at: pointer(index),
+                    hosts: &hosts,
                     into: &errors
                 )
                 if let submission { submissions.append(submission) }

@@ -67,18 +67,25 @@ struct Submitter: Sendable {
 }
 
 extension SessionAddress {
-    /// Returns the receipt of each task, made before the task is stored so that a repetition gets
-    /// the same.
-    func receipts(of submissions: [TaskSubmission]) -> [TaskReceipt] {
+    /// Returns the receipts of tasks in JSON, made before the tasks are stored so that a repetition
+    /// gets the same.
+    func receipts(
+        of submissions: [TaskSubmission],
+        as form: ReceiptWriter.Form
+    ) throws -> [UInt8] {
         let now = Date()
-        return submissions.map { submission in
-            TaskReceipt(
+        var receipts = try ReceiptWriter(
+            form,
+            sessionIdentifier: identifier,
+            count: submissions.count
+        )
+        for submission in submissions {
+            receipts.append(
                 id: submission.id.description,
-                sessionIdentifier: identifier,
-                state: submission.initialState(at: now).rawValue,
-                location: APIPath.task(submission.id)
+                state: submission.initialState(at: now).rawValue
             )
         }
+        return receipts.finish()
     }
 }
 

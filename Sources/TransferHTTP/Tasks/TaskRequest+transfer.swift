@@ -6,11 +6,10 @@ extension TaskRequest {
     /// Returns what the task asks of its origin, and adds what is wrong to `errors`.
     func transferRequest(
         with options: TransferOptions,
-        at pointer: String,
         into errors: inout [FieldError]
     ) -> TransferRequest {
         func refuse(_ field: String, _ detail: String, _ code: FieldError.Code = .invalidValue) {
-            errors.append(FieldError(pointer: "\(pointer)/\(field)", code, detail))
+            errors.append(FieldError(pointer: "/\(field)", code, detail))
         }
         if let method, !Self.isAllowed(method) {
             refuse("method", "Must be a method such as GET or POST, but not CONNECT or TRACE.")
@@ -19,9 +18,16 @@ extension TaskRequest {
             refuse("kind", "Must be `download`, `upload` or `data`.")
             return TransferRequest()
         }
-        for (field, owner) in strays(for: kind, options) {
+        func check(_ field: String, _ isThere: Bool, isFor owner: TransferRequest.Kind) {
+            guard isThere, owner != kind else { return }
             refuse(field, "Is for a task of kind `\(owner.rawValue)`.")
         }
+        check("destination", destination != nil, isFor: .download)
+        check("expected_size", options.expectedSize != nil, isFor: .download)
+        check("checksums", options.checksums != nil, isFor: .download)
+        check("resume_data", resumeData != nil, isFor: .download)
+        check("upload", upload != nil, isFor: .upload)
+        check("body", body != nil && kind == .upload, isFor: .data)
         var source: TransferRequest.UploadSource?
         switch kind {
         case .upload:
@@ -40,22 +46,6 @@ extension TaskRequest {
         // As of a form in a browser.
         let methodDefault = kind != .upload && source != nil ? "POST" : nil
         return TransferRequest(kind: kind, method: method ?? methodDefault, upload: source)
-    }
-
-    /// Returns the fields that are for tasks of another kind.
-    private func strays(
-        for kind: TransferRequest.Kind,
-        _ options: TransferOptions
-    ) -> [(field: String, owner: TransferRequest.Kind)] {
-        let owned: [(String, TransferRequest.Kind, isThere: Bool)] = [
-            ("destination", .download, destination != nil),
-            ("expected_size", .download, options.expectedSize != nil),
-            ("checksums", .download, options.checksums != nil),
-            ("resume_data", .download, resumeData != nil),
-            ("upload", .upload, upload != nil),
-        ]
-        let strays = owned.filter { $0.isThere && $0.1 != kind }.map { ($0.0, $0.1) }
-        return kind == .upload && body != nil ? strays + [("body", .data)] : strays
     }
 
     /// Whether a client may use `method` (RFC 9110 §9.1); CONNECT and TRACE are not for resources.

@@ -215,18 +215,17 @@ struct TaskRoutes: Sendable {
         isBatch: Bool,
         _ session: SessionAddress
     ) throws -> Answer {
-        let receipts = session.receipts(of: submissions)
-        guard !isBatch, let receipt = receipts.first else {
-            return try .json(
-                BatchReceipt(items: receipts),
-                status: .accepted,
-                location: APIPath.tasks(
-                    ofSession: session.identifier,
-                    of: session.client.nameInLinks
-                )
-            )
-        }
-        return try .json(receipt, status: .accepted, location: receipt.location)
+        let location =
+            if !isBatch, let task = submissions.first {
+                APIPath.task(task.id)
+            } else {
+                APIPath.tasks(ofSession: session.identifier, of: session.client.nameInLinks)
+            }
+        return Answer(
+            status: .accepted,
+            location: location,
+            body: try session.receipts(of: submissions, as: isBatch ? .batch : .single)
+        )
     }
 }
 

@@ -120,7 +120,7 @@ struct TaskStream: Sendable {
             try await RequestResources.submitting(byteCount) {
                 let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)
-                    return (submissions, try receiptLines(of: submissions))
+                    return (submissions, try session.receipts(of: submissions, as: .lines))
                 }
                 return try await submit(submissions, receipts, part, key)
             }
@@ -131,24 +131,15 @@ struct TaskStream: Sendable {
         var tasks: [Checked<TaskRequest>] = []
         tasks.reserveCapacity(part.count)
         for line in part {
-            do throws(Problem) {
-                tasks.append(try decoded(Checked<TaskRequest>.self, from: line.bytes))
+            do throws(WireDecoder.Failure) {
+                tasks.append(try Checked<TaskRequest>(json: line.bytes))
             } catch {
-                throw error.inLine(line.number)
+                throw Problem(error).inLine(line.number)
             }
         }
         return try tasks.submissions { index, errors throws(Problem) in
             throw Problem(errors).inLine(part[index].number)
         }
-    }
-
-    private func receiptLines(of submissions: [TaskSubmission]) throws -> [UInt8] {
-        var lines: [UInt8] = []
-        for receipt in session.receipts(of: submissions) {
-            lines += try WireEncoder.encode(receipt)
-            lines.append(UInt8(ascii: "\n"))
-        }
-        return lines
     }
 
     private func submit(

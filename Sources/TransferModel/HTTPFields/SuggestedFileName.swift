@@ -156,6 +156,8 @@ package enum SuggestedFileName {
     /// Whether Windows takes the name for a device, whatever its extension (learn.microsoft.com,
     /// "Naming Files, Paths, and Namespaces").
     private static func isDevice(_ name: String) -> Bool {
+        // The names of all devices begin with one of these, whatever their case.
+        guard let first = name.utf8.first, "ACLNPaclnp".utf8.contains(first) else { return false }
         var stem = Array(name.unicodeScalars.prefix { $0 != "." })[...]
         while stem.last?.properties.isWhitespace ?? false { stem.removeLast() }
         return devices.contains(String(String.UnicodeScalarView(stem)).uppercased())

@@ -20,7 +20,12 @@ package struct Fence: Hashable, Sendable, CustomStringConvertible {
 
     /// The fence as sixteen hexadecimal digits, as in part file names.
     package var description: String {
-        let digits = String(UInt64(bitPattern: rawValue), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        String(unsafeUninitializedCapacity: 16) { text in
+            for place in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: rawValue >> Int64(60 - 4 * place)) & 15
+                text[place] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+            }
+            return 16
+        }
     }
 }

@@ -38,7 +38,7 @@ package struct HostKey: Hashable, Sendable {
     /// Returns the canonical form of an IPv6 address, or of an IPv4 address in any form that
     /// `inet_aton` accepts, such as `127.1` or `0x7f000001`; nil for a name.
     private static func address(_ text: String) -> String? {
-        guard text.contains(":") else {
+        guard text.utf8.contains(UInt8(ascii: ":")) else {
             var address = in_addr()
             return inet_aton(text, &address) == 1 ? Self.text(of: address) : nil
         }

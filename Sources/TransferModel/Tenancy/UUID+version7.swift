@@ -26,13 +26,28 @@ extension UUID {
         }
     }
 
+    /// The maximum number of identifiers of ``ascendingVersion7(count:at:)``: its counter has 12
+    /// bits.
+    package static let ascendingMax = 4096
+
     /// Returns a version 7 identifier: 48 bits of milliseconds since 1970, then random bits
     /// (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {
+        version7(at: date, UInt64.random(in: 0..<UInt64(ascendingMax)))
+    }
+
+    /// Returns version 7 identifiers of one time in ascending order, up to ``ascendingMax``: a
+    /// counter takes the place of the first random bits (RFC 9562 §6.2, method 1).
+    package static func ascendingVersion7(count: Int, at date: Date = Date()) -> [UUID] {
+        precondition(count <= ascendingMax, "the counter has 12 bits")
+        return (0..<UInt64(count)).map { version7(at: date, $0) }
+    }
+
+    /// Returns a version 7 identifier with these 12 bits behind its time.
+    private static func version7(at date: Date, _ bits: UInt64) -> UUID {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
-        let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-        let high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
-        let low = random.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        let high = milliseconds << 16 | 0x7000 | bits
+        let low = UInt64.random(in: .min ... .max) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         func byte(_ value: UInt64, _ index: UInt64) -> UInt8 {
             UInt8(truncatingIfNeeded: value >> (56 - 8 * index))
         }

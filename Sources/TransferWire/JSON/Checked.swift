@@ -20,14 +20,6 @@ package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
         }
     }
 
-    private init(_ result: Result<Value, FieldError>) { self.result = result }
-
-    /// Returns the same result, found at `pointer` in a larger body.
-    func moved(to pointer: String) -> Self {
-        Self(
-            result.mapError { error in
-                FieldError(pointer: pointer + (error.pointer ?? ""), error.code, error.detail)
-            }
-        )
-    }
+    /// Wraps a value that was read in another way.
+    init(_ value: Value) { result = .success(value) }
 }

@@ -47,4 +47,9 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         self.code = code
         self.detail = detail
     }
+
+    /// Returns the same fault in the body, found at `place` in a larger one.
+    package func moved(to place: String) -> FieldError {
+        FieldError(pointer: place + (pointer ?? ""), code, detail)
+    }
 }

@@ -28,6 +28,21 @@ package struct OptionMembers: Equatable, Sendable {
         }
     }
 
+    /// Reads one more member, which is there once.
+    mutating func read(
+        _ name: String,
+        from reader: inout JSONReader
+    ) throws(JSONReader.Refusal) {
+        guard values.updateValue(try reader.value(), forKey: name) == nil else {
+            throw JSONReader.Refusal()
+        }
+    }
+
+    /// Removes the members that stand for absent ones.
+    mutating func removeNulls() {
+        if values.values.contains(.null) { values = values.filter { $0.value != .null } }
+    }
+
     /// Adds the members to the object that is being encoded.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: AnyKey.self)

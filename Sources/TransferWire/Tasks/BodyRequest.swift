@@ -46,3 +46,46 @@ package struct BodyRequest: Decodable, Sendable {
         case base64, text, json, form
     }
 }
+
+extension BodyRequest: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var base64: String??
+        var text: String??
+        var json: JSONValue??
+        var form: [Field]??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .base64: try reader.read(into: &base64)
+            case .text: try reader.read(into: &text)
+            case .json: try reader.read(into: &json)
+            case .form: try reader.read(into: &form)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        self.base64 = base64 ?? nil
+        self.text = text ?? nil
+        self.json = json ?? nil
+        self.form = form ?? nil
+    }
+}
+
+extension BodyRequest.Field: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var name: String??
+        var value: String??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .name: try reader.read(into: &name)
+            case .value: try reader.read(into: &value)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        guard case .some(let name?) = name, case .some(let value?) = value else {
+            throw JSONReader.Refusal()
+        }
+        self.name = name
+        self.value = value
+    }
+}

@@ -15,3 +15,21 @@ package struct DestinationRequest: Decodable, Sendable {
         case path, overwrite
     }
 }
+
+extension DestinationRequest: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var path: String??
+        var overwrite: Bool??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .path: try reader.read(into: &path)
+            case .overwrite: try reader.read(into: &overwrite)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        guard case .some(let path?) = path else { throw JSONReader.Refusal() }
+        self.path = path
+        self.overwrite = overwrite ?? nil
+    }
+}

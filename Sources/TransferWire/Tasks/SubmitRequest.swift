@@ -3,16 +3,44 @@ package struct SubmitRequest: Sendable {
     /// The maximum number of tasks in one request.
     package static let tasksMax = 1000
 
-    /// The tasks, each decoded on its own, in the order of the request.
+    /// The tasks, each decoded on its own, in the order of the request; errors have their places
+    /// within the task.
     package let tasks: [Checked<TaskRequest>]
     /// Whether the body was an array, so that the answer is one too.
     package let isBatch: Bool
 
-    /// Reads a body task by task.
+    /// Reads a body.
+    package init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
+        do throws(JSONReader.Refusal) {
+            try self.init(reading: bytes)
+        } catch {
+            try self.init(decoding: bytes)
+        }
+    }
+
+    /// Reads a body in which every task has a usual form.
+    private init(reading bytes: [UInt8]) throws(JSONReader.Refusal) {
+        var reader = try JSONReader(bytes)
+        var tasks: [Checked<TaskRequest>] = []
+        isBatch = reader.beginArray()
+        if isBatch {
+            while try reader.nextElement() {
+                guard tasks.count < Self.tasksMax else { throw JSONReader.Refusal() }
+                tasks.append(Checked(try TaskRequest(from: &reader)))
+            }
+        } else {
+            tasks.append(Checked(try TaskRequest(from: &reader)))
+        }
+        try reader.finish()
+        guard !tasks.isEmpty else { throw JSONReader.Refusal() }
+        self.tasks = tasks
+    }
+
+    /// Decodes a body task by task.
     ///
     /// The values that a decoder makes of JSON are several times as large, so there are never more
     /// of them than those of one task.
-    package init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
+    private init(decoding bytes: [UInt8]) throws(WireDecoder.Failure) {
         guard let elements = try WireDecoder.elements(of: bytes) else {
             tasks = [try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])]
             isBatch = false
@@ -34,14 +62,26 @@ package struct SubmitRequest: Sendable {
         }
         var tasks: [Checked<TaskRequest>] = []
         tasks.reserveCapacity(elements.count)
-        for (index, element) in elements.enumerated() {
-            let task = try WireDecoder.decode(
-                Checked<TaskRequest>.self,
-                checked: bytes[element]
+        for element in elements {
+            tasks.append(
+                try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[element])
             )
-            tasks.append(task.moved(to: "/\(index)"))
         }
         self.tasks = tasks
         isBatch = true
+    }
+}
+
+extension Checked<TaskRequest> {
+    /// Reads a text that is one task, such as a line of a stream.
+    package init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
+        do throws(JSONReader.Refusal) {
+            var reader = try JSONReader(bytes)
+            let task = try TaskRequest(from: &reader)
+            try reader.finish()
+            self.init(task)
+        } catch {
+            self = try WireDecoder.decode(Self.self, from: bytes)
+        }
     }
 }

@@ -80,7 +80,7 @@ package struct TaskRequest: Decodable, Sendable {
         }
     }
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey {
         case url, components, headers, autostart, priority, destination
         case kind, method, upload, body
         case clientPersistedString = "client_persisted_string"

@@ -24,3 +24,32 @@ package struct URLComponentsRequest: Decodable, Sendable {
         case queryItems = "query_items"
     }
 }
+
+extension URLComponentsRequest: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var scheme: String??
+        var host: String??
+        var port: Int??
+        var path: String??
+        var queryItems: [URLQueryItemRequest]??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .scheme: try reader.read(into: &scheme)
+            case .host: try reader.read(into: &host)
+            case .port: try reader.read(into: &port)
+            case .path: try reader.read(into: &path)
+            case .queryItems: try reader.read(into: &queryItems)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        guard case .some(let scheme?) = scheme, case .some(let host?) = host else {
+            throw JSONReader.Refusal()
+        }
+        self.scheme = scheme
+        self.host = host
+        self.port = port ?? nil
+        self.path = path ?? nil
+        self.queryItems = queryItems ?? nil
+    }
+}

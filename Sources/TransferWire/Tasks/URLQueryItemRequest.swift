@@ -15,3 +15,21 @@ package struct URLQueryItemRequest: Decodable, Sendable {
         case name, value
     }
 }
+
+extension URLQueryItemRequest: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var name: String??
+        var value: String??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .name: try reader.read(into: &name)
+            case .value: try reader.read(into: &value)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        guard case .some(let name?) = name else { throw JSONReader.Refusal() }
+        self.name = name
+        self.value = value ?? nil
+    }
+}

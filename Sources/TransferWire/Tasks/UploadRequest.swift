@@ -18,3 +18,23 @@ package struct UploadRequest: Decodable, Sendable {
         case path, body, staged
     }
 }
+
+extension UploadRequest: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var path: String??
+        var body: BodyRequest??
+        var staged: Bool??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .path: try reader.read(into: &path)
+            case .body: try reader.read(into: &body)
+            case .staged: try reader.read(into: &staged)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        self.path = path ?? nil
+        self.body = body ?? nil
+        self.staged = staged ?? nil
+    }
+}

@@ -10,6 +10,7 @@ import TransferWire
     private static func result(_ components: String) throws -> String {
         let task = #"{"components": \#(components)}"#
         var errors: [FieldError] = []
+        var hosts = HostKeys()
         let request: TaskRequest
         do throws(WireDecoder.Failure) {
             request = try WireDecoder.decode(TaskRequest.self, from: Array(task.utf8))
@@ -17,7 +18,7 @@ import TransferWire
             guard case .invalid(let error) = error else { throw error }
             return "\(error.pointer ?? "") \(error.code.rawValue)"
         }
-        let submission = request.submission(id: TaskID(.version7()), at: "", into: &errors)
+        let submission = request.submission(id: TaskID(.version7()), hosts: &hosts, into: &errors)
         return submission?.url
             ?? errors.map { "\($0.pointer ?? "") \($0.code.rawValue)" }.joined(separator: ", ")
     }
@@ -124,10 +125,11 @@ import TransferWire
 
     @Test func aURLStandsAloneAndIsBounded() throws {
         var errors: [FieldError] = []
+        var hosts = HostKeys()
         func fault(_ body: String) throws -> WireDecoder.Failure? {
             do throws(WireDecoder.Failure) {
                 _ = try WireDecoder.decode(TaskRequest.self, from: Array(body.utf8))
-                    .submission(id: TaskID(.version7()), at: "", into: &errors)
+                    .submission(id: TaskID(.version7()), hosts: &hosts, into: &errors)
                 return nil
             } catch {
                 return error

@@ -65,10 +65,11 @@ import TransferWire
 
     @Test func tasksForOneHostShareALane() throws {
         var errors: [FieldError] = []
+        var hosts = HostKeys()
         func hostKey(_ url: String) throws -> HostKey? {
             let body = Array(#"{"url": "\#(url)"}"#.utf8)
             return try WireDecoder.decode(TaskRequest.self, from: body)
-                .submission(id: TaskID(.version7()), at: "", into: &errors)?.hostKey
+                .submission(id: TaskID(.version7()), hosts: &hosts, into: &errors)?.hostKey
         }
         #expect(try hostKey("http://A.example/1") == hostKey("http://a.EXAMPLE:80/2"))
         #expect(try hostKey("http://a.example/") != hostKey("https://a.example/"))

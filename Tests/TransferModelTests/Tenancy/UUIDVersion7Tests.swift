@@ -30,6 +30,20 @@ import TransferModel
         #expect(Set((0..<10_000).map { _ in UUID.version7(at: now) }).count == 10_000)
     }
 
+    @Test func manyOfOneTimeAreInAscendingOrder() {
+        let now = Date()
+        let ids = UUID.ascendingVersion7(count: UUID.ascendingMax, at: now)
+        #expect(ids.map(\.text) == ids.map(\.text).sorted())
+        for id in ids {
+            let bytes = Self.bytes(id)
+            #expect(bytes.prefix(6) == Self.bytes(.version7(at: now)).prefix(6))
+            #expect(bytes[6] >> 4 == 7)
+            #expect(bytes[8] >> 6 == 0b10)
+        }
+        let others = UUID.ascendingVersion7(count: UUID.ascendingMax, at: now)
+        #expect(Set(ids + others).count == 2 * UUID.ascendingMax)
+    }
+
     @Test func aClockBefore1970MakesNoNegativeNumber() {
         #expect(Self.bytes(.version7(at: .distantPast)).prefix(6) == [0, 0, 0, 0, 0, 0])
     }
