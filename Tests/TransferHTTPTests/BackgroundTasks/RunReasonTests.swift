@@ -78,15 +78,20 @@ import TransferWire
         }
     }
 
-    @Test(arguments: ["suspend", "terminate"])
-    func anotherEndOfItsClientEndsNoRun(verb: String) async throws {
+    @Test(arguments: [
+        ("POST", "/v1/clients/default/suspend"), ("POST", "/v1/clients/default/terminate"),
+        ("DELETE", "/v1/background-tasks/requests/refresh"),
+        ("DELETE", "/v1/background-tasks/handlers/refresh"),
+    ])
+    func nothingElseEndsIt(method: String, path: String) async throws {
         try await APIServer.run { server in
             try await server.register()
             let run = try await server.launch()
-            try await server.change(run.id, "accept")
-            let moved = try await server.send("POST", "/v1/clients/default/\(verb)")
-            #expect(moved.status == 200)
-            #expect(try await server.run(run.id).ending == nil)
+            try await server.change(run.id, "extend", #"{"seconds": 30}"#)
+            try await server.request()
+            #expect(try await server.send(method, path).status < 300)
+            try await server.clock().pass(31)
+            #expect(try await server.run(run.id).reason == nil)
             try await server.clock().pass(31)
             try await server.expectEnding(of: run, "expired", "deadline_passed")
         }
@@ -125,6 +130,8 @@ extension APIServer {
         #expect(listed?.ending == "\(state): \(reason)", sourceLocation: location)
         let late = try await change(run.id, "complete", #"{"success": true}"#)
         #expect(late.code == .runEnded, sourceLocation: location)
+        let problem = try late.json(ProblemDetails.self)
+        #expect(problem.detail?.hasSuffix(".") == true, sourceLocation: location)
     }
 
     /// Expects that the client has been told last of a run, and why it ended.
