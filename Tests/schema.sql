@@ -165,11 +165,11 @@ CREATE TABLE background_task_run (
     accepted_at timestamp with time zone,
     is_expiring boolean NOT NULL DEFAULT false,
     ended_at timestamp with time zone,
-    outcome text,
+    reason text,
     must_cancel boolean NOT NULL DEFAULT false,
-    CONSTRAINT background_task_run_check CHECK (((ended_at IS NULL) = (outcome IS NULL))),
-    CONSTRAINT background_task_run_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'expired'::text, 'not_accepted'::text, 'client_force_quit'::text]))),
-    CONSTRAINT background_task_run_pkey PRIMARY KEY (id)
+    CONSTRAINT background_task_run_check CHECK (((ended_at IS NULL) = (reason IS NULL))),
+    CONSTRAINT background_task_run_pkey PRIMARY KEY (id),
+    CONSTRAINT background_task_run_reason_check CHECK ((reason = ANY (ARRAY['completed_by_client'::text, 'failed_by_client'::text, 'transfers_completed'::text, 'transfers_failed'::text, 'deadline_passed'::text, 'not_accepted'::text, 'client_force_quit'::text])))
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE background_task_transfer (

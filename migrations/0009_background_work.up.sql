@@ -124,11 +124,13 @@ CREATE TABLE background_task_run (
     -- Whether `background_task.expiring` was written for this deadline.
     is_expiring boolean NOT NULL DEFAULT false,
     ended_at timestamptz,
-    outcome text CHECK (outcome IN (
-        'succeeded', 'failed', 'expired', 'not_accepted', 'client_force_quit')),
+    -- Who or what ended it, from which its last state follows.
+    reason text CHECK (reason IN (
+        'completed_by_client', 'failed_by_client', 'transfers_completed', 'transfers_failed',
+        'deadline_passed', 'not_accepted', 'client_force_quit')),
     -- Whether its transfers are still to be cancelled.
     must_cancel boolean NOT NULL DEFAULT false,
-    CONSTRAINT background_task_run_check CHECK ((ended_at IS NULL) = (outcome IS NULL))
+    CONSTRAINT background_task_run_check CHECK ((ended_at IS NULL) = (reason IS NULL))
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
 -- Of an identifier one run is open.

@@ -74,7 +74,7 @@ struct RunRoutes: Sendable {
                 onTimers()
                 return try Answer.json(RunDocument(run))
             case .ended(let run):
-                throw Problem(.runEnded, "It has ended as `\(run.state.rawValue)`.")
+                throw Problem(.runEnded, run.reason?.sentence)
             case .unknown: throw Problem(.unknownRun)
             }
         }
@@ -112,6 +112,22 @@ struct RunRoutes: Sendable {
             document: { RunDocument($0) },
             cursor: { .run($0.id) }
         )
+    }
+}
+
+extension BackgroundTaskRun.EndReason {
+    /// Why a run is no longer to be changed.
+    fileprivate var sentence: String {
+        switch self {
+        case .completedByClient: "Its client has completed it."
+        case .failedByClient: "Its client has completed it without success."
+        case .transfersCompleted: "All transfers linked to it have completed."
+        case .transfersFailed:
+            "All transfers linked to it have ended, and some of them have not completed."
+        case .deadlinePassed: "It was not completed by its deadline."
+        case .notAccepted: "Nobody accepted its launch in time."
+        case .clientForceQuit: "Its client was force-quit."
+        }
     }
 }
 
@@ -194,6 +210,7 @@ extension RunDocument {
             deadlineAt: Timestamp(run.deadlineAt),
             transfers: run.transfers
         )
+        reason = run.reason?.rawValue
         acceptedAt = run.acceptedAt.map(Timestamp.init)
         endedAt = run.endedAt.map(Timestamp.init)
         occurrenceAt = run.occurrenceAt.map(Timestamp.init)

@@ -22,6 +22,35 @@ package struct BackgroundTaskRun: Sendable {
         package var isTerminal: Bool { self != .launched && self != .running }
     }
 
+    /// Who or what ended a run; the raw value is the one in the API and in the database.
+    package enum EndReason: String, CaseIterable, Sendable {
+        /// Its client completed it, successfully.
+        case completedByClient = "completed_by_client"
+        /// Its client completed it without success.
+        case failedByClient = "failed_by_client"
+        /// All transfers linked to it have completed, and it completes with them.
+        case transfersCompleted = "transfers_completed"
+        /// All transfers linked to it have ended, and some have not completed.
+        case transfersFailed = "transfers_failed"
+        /// Its deadline came first.
+        case deadlinePassed = "deadline_passed"
+        /// Nobody accepted its launch in time.
+        case notAccepted = "not_accepted"
+        /// Its client was force-quit.
+        case clientForceQuit = "client_force_quit"
+
+        /// The state of a run that ended so.
+        package var state: State {
+            switch self {
+            case .completedByClient, .transfersCompleted: .succeeded
+            case .failedByClient, .transfersFailed: .failed
+            case .deadlinePassed: .expired
+            case .notAccepted: .notAccepted
+            case .clientForceQuit: .clientForceQuit
+            }
+        }
+    }
+
     /// How far the client has got.
     package struct Progress: Equatable, Sendable {
         package let completedUnitCount: Int64
@@ -38,6 +67,8 @@ package struct BackgroundTaskRun: Sendable {
     package let identifier: BackgroundTaskIdentifier
     package let kind: BackgroundTaskKind
     package let state: State
+    /// Who or what ended it; nil while it has not ended.
+    package let reason: EndReason?
     package let launchedAt: Date
     package let deadlineAt: Date
     package let acceptedAt: Date?
@@ -66,6 +97,7 @@ package struct BackgroundTaskRun: Sendable {
         identifier: BackgroundTaskIdentifier,
         kind: BackgroundTaskKind,
         state: State,
+        reason: EndReason?,
         launchedAt: Date,
         deadlineAt: Date,
         acceptedAt: Date?,
@@ -81,6 +113,7 @@ package struct BackgroundTaskRun: Sendable {
         self.identifier = identifier
         self.kind = kind
         self.state = state
+        self.reason = reason
         self.launchedAt = launchedAt
         self.deadlineAt = deadlineAt
         self.acceptedAt = acceptedAt

@@ -25,17 +25,21 @@ package enum ClientEvent: Equatable, Sendable {
         package let identifier: BackgroundTaskIdentifier
         package let kind: BackgroundTaskKind
         package let deadline: Date
+        /// Why it has ended; nil while it has not.
+        package let reason: BackgroundTaskRun.EndReason?
 
         package init(
             id: BackgroundTaskRunID,
             identifier: BackgroundTaskIdentifier,
             kind: BackgroundTaskKind,
-            deadline: Date
+            deadline: Date,
+            reason: BackgroundTaskRun.EndReason?
         ) {
             self.id = id
             self.identifier = identifier
             self.kind = kind
             self.deadline = deadline
+            self.reason = reason
         }
     }
 }

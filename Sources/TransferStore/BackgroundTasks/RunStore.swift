@@ -145,13 +145,14 @@ extension RunStore {
         isSuccessful: Bool,
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
-        let outcome: BackgroundTaskRun.State = isSuccessful ? .succeeded : .failed
+        let reason: BackgroundTaskRun.EndReason =
+            isSuccessful ? .completedByClient : .failedByClient
         return try await change(
             id,
             of: tenant,
             to: """
                 accepted_at = coalesce(r.accepted_at, clock_timestamp()),
-                ended_at = clock_timestamp(), outcome = \(outcome.rawValue)
+                ended_at = clock_timestamp(), reason = \(reason.rawValue)
                 """
         )
     }
@@ -338,9 +339,10 @@ extension RunStore {
         """
         SELECT r.id, c.identifier AS client, r.identifier, r.kind, r.launched_at, r.deadline_at,
             r.accepted_at, r.ended_at, r.occurrence_at, r.completed_units, r.total_units, r.title,
-            r.subtitle, coalesce(r.outcome, CASE
+            r.subtitle, r.reason, CASE
+                WHEN r.ended_at IS NOT NULL THEN NULL
                 WHEN r.accepted_at IS NOT NULL OR \(isHeard) THEN 'running'
-                ELSE 'launched' END) AS state,
+                ELSE 'launched' END AS open_state,
             (SELECT count(*) FROM background_task_transfer l WHERE l.run_id = r.id) AS transfers
         FROM background_task_run r JOIN client c ON c.id = ANY (ARRAY[r.client_id])
         WHERE \(condition)
@@ -370,12 +372,16 @@ extension BackgroundTaskRun: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         let total = try row.decodeIfPresent("total_units", as: Int64.self)
         let completed = try row.decodeIfPresent("completed_units", as: Int64.self) ?? 0
+        let isOpen = try row.decodeIfPresent("reason", as: String.self) == nil
+        let reason: EndReason? = isOpen ? nil : try row.word("reason")
+        let state: State = if let reason { reason.state } else { try row.word("open_state") }
         self.init(
             id: BackgroundTaskRunID(try row.decode("id")),
             client: try row.client("client"),
             identifier: BackgroundTaskIdentifier(stored: try row.decode("identifier")),
             kind: try row.word("kind"),
-            state: try row.word("state"),
+            state: state,
+            reason: reason,
             launchedAt: try row.decode("launched_at"),
             deadlineAt: try row.decode("deadline_at"),
             acceptedAt: try row.decodeIfPresent("accepted_at"),

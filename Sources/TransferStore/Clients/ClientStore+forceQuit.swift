@@ -42,7 +42,7 @@ extension ClientStore {
             """
             WITH ended AS (
                 UPDATE background_task_run r SET
-                    ended_at = clock_timestamp(), outcome = 'client_force_quit'
+                    ended_at = clock_timestamp(), reason = 'client_force_quit'
                 WHERE r.ended_at IS NULL AND r.client_id = (
                     SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
                 RETURNING r.id, r.client_id, r.identifier, r.request_id, r.launched_at,

@@ -19,6 +19,7 @@ private struct StoredRun: Decodable {
     let identifier: String
     let kind: String
     let deadline_us: Int64
+    let reason: String?
 }
 
 extension ClientEvent {
@@ -50,11 +51,16 @@ extension ClientEvent.RunNotice {
         guard let kind = BackgroundTaskKind(rawValue: stored.kind) else {
             throw StoreError(decoding: "unknown kind of a stored run")
         }
+        let reason = stored.reason.flatMap(BackgroundTaskRun.EndReason.init(rawValue:))
+        guard (reason == nil) == (stored.reason == nil) else {
+            throw StoreError(decoding: "unknown reason of a stored run")
+        }
         self.init(
             id: BackgroundTaskRunID(stored.run_id),
             identifier: BackgroundTaskIdentifier(stored: stored.identifier),
             kind: kind,
-            deadline: Date(microsecondsSince1970: stored.deadline_us)
+            deadline: Date(microsecondsSince1970: stored.deadline_us),
+            reason: reason
         )
     }
 }

@@ -42,11 +42,12 @@ extension TimerStore {
                 verdict AS MATERIALIZED (
                     SELECT s.*, CASE
                         WHEN s.completes_with_transfers AND s.linked > 0 AND s.linked = s.ended
-                            THEN CASE WHEN s.ended = s.completed THEN 'succeeded' ELSE 'failed' END
+                            THEN CASE WHEN s.ended = s.completed THEN 'transfers_completed'
+                                ELSE 'transfers_failed' END
                         WHEN NOT s.is_accepted AND least(
                                 s.deadline_at, s.launched_at + \(RunStore.acceptTime)) <= now()
                             THEN 'not_accepted'
-                        WHEN s.deadline_at <= now() THEN 'expired' END AS verdict
+                        WHEN s.deadline_at <= now() THEN 'deadline_passed' END AS verdict
                     FROM state s
                 ),
                 run_row AS (
@@ -55,8 +56,8 @@ extension TimerStore {
                             THEN coalesce(r.accepted_at, clock_timestamp()) END,
                         is_expiring = r.is_expiring OR \(Self.isWarned),
                         ended_at = CASE WHEN v.verdict IS NOT NULL THEN clock_timestamp() END,
-                        outcome = v.verdict,
-                        must_cancel = coalesce(v.verdict = 'expired', false)
+                        reason = v.verdict,
+                        must_cancel = coalesce(v.verdict = 'deadline_passed', false)
                             AND r.cancels_transfers AND v.linked > 0
                     FROM verdict v WHERE r.id = ANY (ARRAY[v.id])
                 ),
@@ -90,9 +91,10 @@ extension TimerStore {
                     SELECT v.client_id, row_number() OVER (ORDER BY v.id) AS place,
                         CASE WHEN v.verdict IS NULL THEN 'background_task.expiring'
                             ELSE 'background_task.expired' END AS kind, v.id AS subject,
-                        \(RunStore.details("v", run: "v.id")) AS details
+                        \(RunStore.details("v", run: "v.id"))
+                            || jsonb_strip_nulls(jsonb_build_object('reason', v.verdict)) AS details
                     FROM verdict v
-                    WHERE v.verdict IN ('expired', 'not_accepted')
+                    WHERE v.verdict IN ('deadline_passed', 'not_accepted')
                         OR v.verdict IS NULL AND \(Self.isWarned)
                 ),
                 \(Fragment.recordClientEvents)

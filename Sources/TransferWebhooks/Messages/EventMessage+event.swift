@@ -67,7 +67,8 @@ extension EventMessage.Content {
                 runID: notice.id.description,
                 identifier: notice.identifier.name,
                 kind: notice.kind.rawValue,
-                deadline: Timestamp(notice.deadline)
+                deadline: Timestamp(notice.deadline),
+                reason: notice.reason?.rawValue
             )
         }
     }

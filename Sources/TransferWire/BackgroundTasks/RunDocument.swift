@@ -6,6 +6,8 @@ package struct RunDocument: Codable, Sendable {
     package let kind: String
     /// The state: `launched`, `running`, or how it ended.
     package let state: String
+    /// Who or what ended it, such as `completed_by_client`; absent while it has not ended.
+    package var reason: String?
     package let launchedAt: Timestamp
     package let deadlineAt: Timestamp
     package var acceptedAt: Timestamp?
@@ -55,7 +57,7 @@ package struct RunDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, identifier, client, kind, state, progress, title, subtitle, transfers
+        case id, identifier, client, kind, state, reason, progress, title, subtitle, transfers
         case launchedAt = "launched_at"
         case deadlineAt = "deadline_at"
         case acceptedAt = "accepted_at"

@@ -26,16 +26,25 @@ package enum ClientEventDocument {
         package let kind: String
         /// The time by which the run has to be complete.
         package let deadline: Timestamp
+        /// Why it has ended: `deadline_passed` or `not_accepted`; absent while it has not.
+        package let reason: String?
 
-        package init(runID: String, identifier: String, kind: String, deadline: Timestamp) {
+        package init(
+            runID: String,
+            identifier: String,
+            kind: String,
+            deadline: Timestamp,
+            reason: String?
+        ) {
             self.runID = runID
             self.identifier = identifier
             self.kind = kind
             self.deadline = deadline
+            self.reason = reason
         }
 
         private enum CodingKeys: String, CodingKey {
-            case identifier, kind, deadline
+            case identifier, kind, deadline, reason
             case runID = "run_id"
         }
     }

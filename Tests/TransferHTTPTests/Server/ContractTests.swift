@@ -57,6 +57,10 @@ import TransferWire
         #expect(
             document.enumeration("ClientLifecycle") == Client.Lifecycle.allCases.map(\.rawValue)
         )
+        #expect(
+            document.enumeration("RunEndReason")
+                == BackgroundTaskRun.EndReason.allCases.map(\.rawValue)
+        )
         #expect(document.enumeration("InstanceRole") == InstanceRole.allCases.map(\.rawValue))
         #expect(document.enumeration("SignalStatus") == SignalStatus.allCases.map(\.rawValue))
         #expect(document.enumeration("KeyScope") == KeyScope.allCases.map(\.rawValue))

@@ -33,9 +33,10 @@ extension ScaleWorld {
             INSERT INTO background_task_run (
                 id, client_id, tenant_id, request_id, identifier, kind, launched_at,
                 launch_sequence, deadline_at, has_expiration_handler, cancels_transfers,
-                completes_with_transfers, accepted_at, ended_at, outcome)
+                completes_with_transfers, accepted_at, ended_at, reason)
             SELECT \(uuid("\(epoch)", "'f000'", "n")), c.id, c.tenant_id, c.id, 'old', 'processing',
-                now(), n, now(), true, false, false, now(), now(), 'succeeded'
+                now(), n, now(), true, false, false, now(), now(),
+                'completed_by_client'
             FROM generate_series(1, \(count)) AS n, client c
             WHERE c.tenant_id = \(tenantID) AND c.identifier = 'default'
             """,
