@@ -823,7 +823,8 @@ CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
 CREATE INDEX timer_due ON timer USING btree (kind, due_at);
 
 CREATE VIEW event AS
- SELECT r.session_id,
+ SELECT (OVERLAY(OVERLAY(encode(SUBSTRING(sha256(((uuid_send(r.session_id) || int8send(((r.first_sequence + k.place) - 1))) || timestamptz_send(r.occurred_at))) FROM 1 FOR 16), 'hex'::text) PLACING '8'::text FROM 13 FOR 1) PLACING '8'::text FROM 17 FOR 1))::uuid AS id,
+    r.session_id,
     ((r.first_sequence + k.place) - 1) AS sequence,
     r.kind,
     r.generation,
