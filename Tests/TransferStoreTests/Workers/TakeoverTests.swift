@@ -71,6 +71,25 @@ import TransferTestSupport
         #expect(try await workersDeclaredDead(by: first, fixture) == 1)
     }
 
+    /// Their limits are read before those of their sessions: a change in between must not be missed.
+    @Test func theLimitsOfWhatIsTakenOverAreReadAgain() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        _ = try await fixture.claim()
+        let rescuer = try await fixture.otherWorker()
+        try await fixture.silence(fixture.worker)
+        let taken = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        ).attempts
+        let claim = try #require(taken.first)
+        let controls = try await fixture.stores.workers.controls(
+            incarnation: rescuer.incarnation,
+            RateQuery(version: claim.limits.version)
+        )
+        #expect(Array(controls.limits.keys) == [claim.fence])
+    }
+
     @Test(arguments: ["1 hour", "-1 hour"])
     func aClockThatIsSetKillsNobody(shift: String) async throws {
         let fixture = try await StoreFixture()
