@@ -40,7 +40,7 @@ extension Fragment {
 
     private static func selectRuns(of session: Query, after sequence: Query) -> Query {
         """
-        -- A name that no caller has, whose own may stand in the condition.
+        -- No caller has this alias: its own aliases may stand in the conditions.
         SELECT one_run.session_id, one_run.first_sequence, one_run.last_sequence, one_run.kind,
             one_run.generation, one_run.occurred_at
         FROM event_run one_run

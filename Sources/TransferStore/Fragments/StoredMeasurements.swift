@@ -2,8 +2,8 @@ import TransferModel
 
 /// The metrics of an attempt as text: a line of numbers, and a line for each text.
 ///
-/// Each value is known by its place. A new one is added behind the others of its kind, and those
-/// that are zero or missing at the end are left out, so that no row has to be rewritten.
+/// Each value is known by its place, and one that is missing at the end reads as zero or nil: a new
+/// one is added behind the others of its kind, and no row has to be rewritten.
 enum StoredMeasurements {
     static func text(of metrics: AttemptMetrics) -> String {
         var text = ""

@@ -32,7 +32,7 @@ struct PlainEndColumns {
                 append("completed")
             case .fetched(let result, let part): append("fetched", result, part: part)
             case .answered(let result, let body): append("answered", result, body: body)
-            case .failed(let failure): append("failed", try StoredJSON.text(of: failure))
+            case .failed(let failure): append("failed", failure: try StoredJSON.text(of: failure))
             case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released, .requeued:
                 return nil
             }
@@ -50,7 +50,7 @@ struct PlainEndColumns {
         _ result: TransferResult? = nil,
         part: Fence? = nil,
         body: [UInt8] = [],
-        _ failure: String? = nil
+        failure: String? = nil
     ) {
         outcomes.append(outcome)
         failures.append(failure)
@@ -58,9 +58,5 @@ struct PlainEndColumns {
         responseHeads.append(result.map(StoredResponseHead.text(of:)))
         partFences.append(part?.rawValue)
         responseBodies.append(body.isEmpty ? nil : body)
-    }
-
-    private mutating func append(_ outcome: String, _ failure: String) {
-        append(outcome, nil, failure)
     }
 }
