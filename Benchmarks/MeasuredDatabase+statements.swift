@@ -33,8 +33,8 @@ extension MeasuredDatabase {
     /// Kinds of statements, recognized by their text.
     enum Kind: String {
         /// The claim, together with the look-up of the existing flows.
-        case claim = "%FROM ready r%"
-        case submit = "%INSERT INTO task (%INSERT INTO ready (%"
+        case claim = "%FROM ready_run r%"
+        case submit = "%INSERT INTO task (%INSERT INTO ready_run (%"
     }
 
     /// The way in which the rows of a backlog are spread over hosts.
@@ -180,14 +180,13 @@ extension MeasuredDatabase {
         let hostKeys = Int64(Spread.hostKeys)
         let isEven = spread == .many
         _ = try await aside.execute([
-            // Like the version 7 identifiers of tasks that came 20 in a millisecond, last year.
+            // Like the version 7 identifiers of tasks that came in batches of 20, last year.
             """
             INSERT INTO task (
                 id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
                 created_at, earliest_begin_at)
-            SELECT (lpad(to_hex(1750000000000 + n / 20), 12, '0') || '7' || lpad(to_hex(n % 20), 3, '0')
-                    || '8' || lpad(to_hex(n % 4096), 3, '0')
-                    || lpad(to_hex((random() * 4294967295)::bigint), 12, '0'))::uuid,
+            SELECT (lpad(to_hex(1750000000000 + n / 20), 12, '0') || '70008000'
+                    || lpad(to_hex(n % 20), 12, '0'))::uuid,
                 \(session), \(tenant.uuid), 1,
                 CASE WHEN \(isEven) OR n < \(hostKeys) THEN n % \(hostKeys) ELSE 0 END, 500,
                 'http://127.0.0.1:9/small/' || n, '[]', now(),
@@ -196,8 +195,14 @@ extension MeasuredDatabase {
             """,
             areReady
                 ? """
-                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-                SELECT host_key, session_id, priority_rank, id, 0 FROM task WHERE session_id = \(session)
+                INSERT INTO ready_run (
+                    host_key, session_id, priority_rank, last_task_id, attempt, task_ids)
+                SELECT host_key, session_id, priority_rank, ids[cardinality(ids)], 0, ids
+                FROM (
+                    SELECT host_key, session_id, priority_rank, array_agg(id ORDER BY id) AS ids
+                    FROM task WHERE session_id = \(session)
+                    GROUP BY host_key, session_id, priority_rank, left(id::text, 13)
+                ) r
                 """
                 : """
                 INSERT INTO delayed (task_id, due_at, attempt, host_key, session_id, priority_rank)
@@ -205,12 +210,14 @@ extension MeasuredDatabase {
                 WHERE session_id = \(session)
                 """,
             """
-            INSERT INTO event (
-                session_id, sequence, kind, generation, task_id, task_state, attempt,
-                bytes_received)
-            SELECT session_id, row_number() OVER (ORDER BY id), 'task.created', 1, id,
-                \(areReady ? "queued" : "scheduled")::text::task_state, 0, 0
-            FROM task WHERE session_id = \(session)
+            INSERT INTO event_run (
+                session_id, last_sequence, first_sequence, kind, generation, task_ids, task_state)
+            SELECT \(session), max(n), min(n), 'task.created', 1, array_agg(id ORDER BY n),
+                \(areReady ? "queued" : "scheduled")::text::task_state
+            FROM (
+                SELECT id, row_number() OVER (ORDER BY id) AS n FROM task
+                WHERE session_id = \(session)
+            ) t GROUP BY (n - 1) / 128
             """,
             """
             UPDATE session_progress SET generation = 1, outstanding = \(rows),
@@ -223,7 +230,7 @@ extension MeasuredDatabase {
     /// Does at once the work that autovacuum and the checkpointer would have done later.
     func settle() async throws {
         for table in [
-            "task", "ready", "delayed", "event", "attempt", "outcome", "session_progress",
+            "task", "ready_run", "delayed", "event_run", "attempt", "outcome", "session_progress",
             "timer", "background_task_request", "client",
         ] {
             try await aside.executeScript("VACUUM (ANALYZE) \(table)")
@@ -235,8 +242,8 @@ extension MeasuredDatabase {
     func clear() async throws {
         try await aside.executeScript(
             """
-            TRUNCATE task, ready, delayed, held, attempt, pending_rename, outcome, attempt_log, partial,
-                event;
+            TRUNCATE task, ready_run, delayed, held, attempt, pending_rename, outcome, attempt_log, partial,
+                event_run;
             UPDATE session_progress SET generation = 0, outstanding = 0, last_sequence = 0,
                 completed = 0, failed = 0, cancelled = 0;
             """

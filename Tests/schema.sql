@@ -488,15 +488,17 @@ CREATE TABLE pending_rename (
     CONSTRAINT pending_rename_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
-CREATE TABLE ready (
+CREATE TABLE ready_run (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
-    task_id uuid NOT NULL,
+    last_task_id uuid NOT NULL,
     attempt smallint NOT NULL,
     began_at timestamp with time zone,
     session_id uuid NOT NULL,
-    CONSTRAINT ready_pkey PRIMARY KEY (host_key, session_id, priority_rank, task_id)
-) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+    task_ids uuid[] NOT NULL,
+    CONSTRAINT ready_run_check CHECK ((task_ids[cardinality(task_ids)] = last_task_id)),
+    CONSTRAINT ready_run_pkey PRIMARY KEY (host_key, session_id, priority_rank, last_task_id)
+) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE resume_data (
     id uuid NOT NULL,
@@ -675,6 +677,12 @@ CASE kind
 END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
+
+CREATE TABLE task_count (
+    state task_state NOT NULL,
+    tasks bigint NOT NULL,
+    CONSTRAINT task_count_pkey PRIMARY KEY (state)
+) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE task_move (
     tenant_id uuid NOT NULL,

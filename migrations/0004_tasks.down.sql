@@ -1,5 +1,5 @@
 DROP TABLE task_owner, bulk_operation, cancellation, outcome, pending_rename, revocation, attempt,
-    ready, asked, delayed, held, task;
+    ready_run, asked, delayed, held, task;
 
 DROP TYPE task_state;
 

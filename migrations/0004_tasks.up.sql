@@ -1,7 +1,7 @@
 -- Tasks: what clients asked for, and where each task stands.
 --
--- A task's state is told by which one of held, delayed, asked, ready, attempt, pending_rename and
--- outcome has its row. A transition deletes from one and inserts into another, and never writes the
+-- A task's state is told by which one of held, delayed, asked, ready_run, attempt, pending_rename
+-- and outcome names it. A transition deletes from one and inserts into another, and never writes the
 -- wide row of `task`.
 --
 -- Tables through which rows pass are vacuumed after few of them, without pauses: what is dead lies
@@ -134,18 +134,30 @@ CREATE INDEX asked_by_credential ON asked (credential) WHERE credential IS NOT N
 CREATE INDEX asked_by_session ON asked (session_id, task_id);
 
 -- Runnable tasks only: a claim never walks past a row that it may not take.
-CREATE TABLE ready (
+--
+-- A row has tasks whose identifiers follow each other without a gap, as those of one submission do,
+-- and which have everything else in common. A task that comes back to the queue is a run by itself.
+-- So the runs of a session at a host never overlap: whoever looks for a task finds it in the first
+-- run that does not end before it, or it is not in the queue.
+CREATE TABLE ready_run (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
-    task_id uuid NOT NULL,
+    -- Does not change when a claim takes the first tasks, so that no index is written then.
+    last_task_id uuid NOT NULL,
     attempt smallint NOT NULL,
     -- When the first attempt began; NULL before.
     began_at timestamptz,
     session_id uuid NOT NULL,
+    -- In order.
+    task_ids uuid[] NOT NULL,
     -- Serves the claim. The queue of each session at each host is a flow: a claim takes so many
     -- tasks from the head of each.
-    PRIMARY KEY (host_key, session_id, priority_rank, task_id)
-) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+    PRIMARY KEY (host_key, session_id, priority_rank, last_task_id),
+    CONSTRAINT ready_run_check CHECK (task_ids[cardinality(task_ids)] = last_task_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- In line, where a claim cuts it.
+ALTER TABLE ready_run ALTER task_ids SET STORAGE MAIN;
 
 -- A task that is being transferred. What it has received and sent is written once a second, on rows
 -- that moved.

@@ -1,1 +1,1 @@
-DROP TABLE tenant_task_count, session_task_count, task_move;
+DROP TABLE task_count, tenant_task_count, session_task_count, task_move;

@@ -42,6 +42,13 @@ CREATE TABLE tenant_task_count (
     PRIMARY KEY (tenant_id, state)
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0);
 
+-- The tasks of all tenants in each state; a few rows as those of a tenant are. Serves the bound of
+-- the queue.
+CREATE TABLE task_count (
+    state task_state PRIMARY KEY,
+    tasks bigint NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0);
+
 -- Tasks that are there already, as after this plane alone was taken back, are counted once.
 INSERT INTO task_move (
     tenant_id, session_id, to_state, tasks, bytes_received, bytes_sent)
@@ -50,7 +57,7 @@ FROM (
     SELECT session_id, state, bytes_received, bytes_sent FROM outcome
     UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
     UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
-    UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
+    UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
     UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id
     UNION ALL SELECT session_id, CASE question
             WHEN 'begin' THEN 'waiting_to_begin'::task_state

@@ -82,6 +82,7 @@ package struct Inspection: Sendable {
                 differences += try await stores.verification.unequalTenantCounts(
                     isMending: isMending
                 )
+                differences += try await stores.verification.unequalTotals(isMending: isMending)
             }
             for difference in differences {
                 summary.found += 1

@@ -111,9 +111,8 @@ extension [Checked<TaskRequest>] {
     ) throws(Problem) -> [TaskSubmission] {
         var submissions: [TaskSubmission] = []
         submissions.reserveCapacity(count)
-        // Ascending, so that within one millisecond too the identifiers are in the order of the
-        // request, and lists show a batch as it was sent.
-        let ids = UUID.ascendingVersion7(count: count)
+        // Lists show a batch as it was sent, and the queue keeps those at one host in few rows.
+        let ids = UUID.consecutiveVersion7(count: count)
         var hosts = HostKeys()
         for (index, task) in enumerated() {
             var errors: [FieldError] = []

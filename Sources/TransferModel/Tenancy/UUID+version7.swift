@@ -26,38 +26,43 @@ extension UUID {
         }
     }
 
-    /// The maximum number of identifiers of ``ascendingVersion7(count:at:)``: its counter has 12
-    /// bits.
-    package static let ascendingMax = 4096
-
     /// Returns a version 7 identifier: 48 bits of milliseconds since 1970, then random bits
     /// (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {
-        version7(at: date, UInt64.random(in: 0..<UInt64(ascendingMax)))
+        consecutiveVersion7(count: 1, at: date)[0]
     }
 
-    /// Returns version 7 identifiers of one time in ascending order, up to ``ascendingMax``: a
-    /// counter takes the place of the first random bits (RFC 9562 §6.2, method 1).
-    package static func ascendingVersion7(count: Int, at date: Date = Date()) -> [UUID] {
-        precondition(count <= ascendingMax, "the counter has 12 bits")
-        return (0..<UInt64(count)).map { version7(at: date, $0) }
-    }
-
-    /// Returns a version 7 identifier with these 12 bits behind its time.
-    private static func version7(at date: Date, _ bits: UInt64) -> UUID {
+    /// Returns version 7 identifiers of one time that follow each other without a gap, as many as
+    /// `count`: a counter from a random number takes the place of the last 62 random bits (RFC 9562
+    /// §6.2, method 2).
+    ///
+    /// No other identifier lies between them, unless 74 random bits are drawn alike.
+    package static func consecutiveVersion7(count: Int, at date: Date = Date()) -> [UUID] {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
-        let high = milliseconds << 16 | 0x7000 | bits
-        let low = UInt64.random(in: .min ... .max) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        func byte(_ value: UInt64, _ index: UInt64) -> UInt8 {
-            UInt8(truncatingIfNeeded: value >> (56 - 8 * index))
-        }
-        return UUID(
-            uuid: (
-                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3),
-                byte(high, 4), byte(high, 5), byte(high, 6), byte(high, 7),
-                byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
-                byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+        let high = milliseconds << 16 | 0x7000 | UInt64.random(in: 0..<1 << 12)
+        let first = UInt64.random(in: 0...(1 << 62) - UInt64(max(1, count)))
+        return (0..<UInt64(count)).map { UUID(high, 1 << 63 | first + $0) }
+    }
+
+    /// Whether this is the identifier after `other`.
+    package func follows(_ other: UUID) -> Bool {
+        words.high == other.words.high && words.low == other.words.low &+ 1
+    }
+
+    /// Its bytes, the first of which are the most significant ones, as two numbers.
+    private var words: (high: UInt64, low: UInt64) {
+        withUnsafeBytes(of: uuid) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             )
-        )
+        }
+    }
+
+    private init(_ high: UInt64, _ low: UInt64) {
+        let bytes = withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {
+            $0.loadUnaligned(as: uuid_t.self)
+        }
+        self.init(uuid: bytes)
     }
 }

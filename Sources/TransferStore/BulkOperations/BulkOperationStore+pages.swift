@@ -99,16 +99,17 @@ extension BulkOperationStore {
         bodies: [TaskID],
         isLastTry: Bool
     ) async throws(StoreError) -> Step? {
-        let rows = try await database.run(
-            [.briefLocks],
+        let rows = try await database.run([
+            Database.TransactionSetting.briefLocks.query,
+            Fragment.lockRuns(of: "\(operation.session.uuid)::uuid"),
             """
             WITH \(Self.lock(operation)),
             \(Self.look(of: operation, limit: limit)),
             \(targets(of: operation, limit: limit, bodies: bodies)),
             \(Self.record(operation, limit: limit, isLastTry: isLastTry))
-            """
-        )
-        guard let row = rows.first else { return nil }
+            """,
+        ])
+        guard let row = rows[2].first else { return nil }
         return Step(
             state: try row.word("state"),
             position: try row.decode("looked_through"),

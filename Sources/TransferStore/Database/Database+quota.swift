@@ -13,9 +13,8 @@ extension Database {
     /// quarters, and a tenant that comes later finds room. The bound has no effect before the queue
     /// is three quarters full.
     ///
-    /// Expects `batch(tenant_id, count)`. Counts are read only for a tenant with a limit, or in a
-    /// queue that full. The length of the queue is the server's own count of rows added and
-    /// removed, about a second old, which reads no rows.
+    /// Expects `batch(tenant_id, count)`. Counts of a tenant are read only if it has a limit, or if
+    /// the queue is that full. The length of the queue is as of the last fold, a second or two ago.
     func submissionBounds(count: Int64) -> Query {
         """
         queue AS MATERIALIZED (
@@ -23,11 +22,10 @@ extension Database {
                 CASE WHEN room >= 0 AND \(settings.queueMax) - room > 3 * room
                     THEN 3 * room END AS share
             FROM (
-                SELECT \(settings.queueMax) - \(count)
-                    - pg_stat_get_live_tuples('ready'::regclass)
-                    - pg_stat_get_live_tuples('delayed'::regclass)
-                    - pg_stat_get_live_tuples('held'::regclass)
-                    - pg_stat_get_live_tuples('asked'::regclass) AS room
+                SELECT \(settings.queueMax) - \(count) - coalesce((
+                    SELECT sum(k.tasks) FROM task_count k
+                    WHERE k.state <> 'running' AND NOT \(CountStore.isTerminal("k.state"))
+                ), 0)::bigint AS room
             ) q
         ),
         quota AS MATERIALIZED (

@@ -69,7 +69,7 @@ extension CountStore {
         change AS MATERIALIZED (
             SELECT tenant_id, session_id, \(Self.sumCounts)
             FROM (\(Self.selectChanges(of: "SELECT * FROM gone"))) c
-            GROUP BY GROUPING SETS ((tenant_id, session_id, state), (tenant_id, state))
+            GROUP BY GROUPING SETS ((tenant_id, session_id, state), (tenant_id, state), (state))
         ),
         session_row AS (
             INSERT INTO session_task_count AS c (
@@ -82,8 +82,13 @@ extension CountStore {
             INSERT INTO tenant_task_count AS c (
                 tenant_id, state, tasks, bytes_received, bytes_sent)
             SELECT tenant_id, state, tasks, bytes_received, bytes_sent FROM change
-            WHERE session_id IS NULL
+            WHERE session_id IS NULL AND tenant_id IS NOT NULL
             ON CONFLICT (tenant_id, state) DO UPDATE SET \(addCounts)
+        ),
+        total_row AS (
+            INSERT INTO task_count AS c (state, tasks)
+            SELECT state, tasks FROM change WHERE tenant_id IS NULL
+            ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
         )
         SELECT count(*) AS folded FROM gone
         """

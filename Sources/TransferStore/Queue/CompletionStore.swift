@@ -128,13 +128,11 @@ extension CompletionStore {
                 ) AS q (place, origin, credential) USING (place)
                 WHERE g.outcome = 'asks'
             ),
-            ready_row AS (
-                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+            ready_row AS (\(Fragment.insertReady("""
                 SELECT host_key, session_id, priority_rank, task_id,
-                    attempt - (outcome = 'released')::int,
-                    began_at
+                    attempt - (outcome = 'released')::int, began_at
                 FROM gone WHERE outcome IN ('released', 'requeued')
-            ),
+                """))),
             log_row AS (
                 INSERT INTO attempt_log (
                     task_id, fence, number, outcome, started_at, bytes_received,

@@ -25,26 +25,26 @@ extension QueueStore {
         return try await database.fetch(
             WaitingFlow.self,
             """
-            SELECT w.host_key, w.session_id, w.priority_rank, w.task_id, s.tenant_id, s.max_connections_per_host,
+            SELECT w.host_key, w.session_id, w.priority_rank, w.last_task_id AS task_id, s.tenant_id, s.max_connections_per_host,
                 s.is_discretionary, s.running_tasks_max,
                 coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false) AS may_begin
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
                 AS g (host_key, session_id, last)
             CROSS JOIN LATERAL (
-                WITH RECURSIVE walk (host_key, session_id, priority_rank, task_id) AS (
-                    (SELECT r.host_key, r.session_id, r.priority_rank, r.task_id FROM ready r
+                WITH RECURSIVE walk (host_key, session_id, priority_rank, last_task_id) AS (
+                    (SELECT r.host_key, r.session_id, r.priority_rank, r.last_task_id FROM ready_run r
                     WHERE (r.host_key, r.session_id) > (g.host_key, g.session_id) AND r.host_key <= g.last
-                    ORDER BY r.host_key, r.session_id, r.priority_rank, r.task_id LIMIT 1)
+                    ORDER BY r.host_key, r.session_id, r.priority_rank, r.last_task_id LIMIT 1)
                     UNION ALL
-                    SELECT n.host_key, n.session_id, n.priority_rank, n.task_id
+                    SELECT n.host_key, n.session_id, n.priority_rank, n.last_task_id
                     FROM walk w CROSS JOIN LATERAL (
-                        SELECT r.host_key, r.session_id, r.priority_rank, r.task_id FROM ready r
+                        SELECT r.host_key, r.session_id, r.priority_rank, r.last_task_id FROM ready_run r
                         WHERE (r.host_key, r.session_id) > (w.host_key, w.session_id)
                             AND r.host_key <= g.last
-                        ORDER BY r.host_key, r.session_id, r.priority_rank, r.task_id LIMIT 1
+                        ORDER BY r.host_key, r.session_id, r.priority_rank, r.last_task_id LIMIT 1
                     ) n
                 )
-                SELECT host_key, session_id, priority_rank, task_id FROM walk LIMIT \(limit)
+                SELECT host_key, session_id, priority_rank, last_task_id FROM walk LIMIT \(limit)
             ) w
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,

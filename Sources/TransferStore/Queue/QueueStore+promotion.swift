@@ -135,8 +135,8 @@ extension QueueStore {
                 0 AS bytes_received, 0 AS bytes_sent
             FROM gone
             """)))
-        INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
-        SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone
+        \(Fragment.insertReady(
+            "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone"))
         """
 
     /// The result of a promotion.

@@ -12,9 +12,10 @@ extension QueueStore {
     /// Gives runnable tasks to a worker, as new attempts with fences of its own: the first tasks of
     /// each flow, and no more of a tenant than its limit of running tasks.
     ///
-    /// The cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows,
-    /// its key is the order in which they are read, and rows of earlier claims that an old snapshot
-    /// keeps are not read again. `boundTenants` are the tenants with a limit; their running tasks
+    /// The cost grows with the tasks claimed, not with the queue: `ready_run` holds only runnable
+    /// tasks, its key is the order in which they are read, and rows of earlier claims that an old
+    /// snapshot keeps are not read again. A run that has more tasks than the flow may begin loses
+    /// its first ones. `boundTenants` are the tenants with a limit; their running tasks
     /// are counted over all workers.
     package func claim(
         _ grants: [FlowGrant],
@@ -64,16 +65,20 @@ extension QueueStore {
             -- 1. Materialized, because a plan that ran the locking query twice would lock more rows
             -- than its limit.
             picked AS MATERIALIZED (
-                SELECT p.row
+                SELECT p.row, p.task_ids, p.taken
                 FROM share g CROSS JOIN LATERAL (
-                    SELECT r.ctid AS row FROM ready r
-                    WHERE r.host_key = g.host_key AND r.session_id = g.session_id
-                        AND (r.priority_rank, r.task_id) >= (g.rank, g.task_id)
-                    ORDER BY r.priority_rank, r.task_id
-                    LIMIT g.count
-                    FOR UPDATE SKIP LOCKED
+                    SELECT q.row, q.task_ids, least(cardinality(q.task_ids), g.count
+                        + cardinality(q.task_ids) - sum(cardinality(q.task_ids)) OVER runs)::int
+                        AS taken
+                    FROM (
+                        SELECT r.ctid AS row, r.priority_rank, r.last_task_id, r.task_ids
+                        FROM ready_run r WHERE \(Self.isOfFlow)
+                        ORDER BY r.priority_rank, r.last_task_id
+                        LIMIT \(Self.countOfRuns)
+                        FOR UPDATE SKIP LOCKED
+                    ) q WINDOW \(Self.runsInOrder("q"))
                 ) p
-                WHERE \(CancellationStore.mayBegin(session: "g.session_id"))
+                WHERE p.taken > 0 AND \(CancellationStore.mayBegin(session: "g.session_id"))
             ),
             -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
             -- rescue from missing the attempts made below.
@@ -81,19 +86,37 @@ extension QueueStore {
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
                 FOR KEY SHARE
             ),
-            gone AS (
-                -- Addressed by the physical place of the rows just locked: the plan of a join by
-                -- key would follow the statistics of the queue, which are mostly those of an empty
-                -- one.
-                DELETE FROM ready r USING alive
-                WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-                RETURNING r.task_id, r.session_id, r.host_key, r.attempt, r.began_at
+            -- 3. Addressed by the physical place of the rows just locked: the plan of a join by key
+            -- would follow the statistics of the queue, which are mostly those of an empty one. A
+            -- run that changed just before it was locked is not found, and only what is found counts.
+            whole AS (
+                DELETE FROM ready_run r USING alive
+                WHERE r.ctid = ANY (ARRAY(
+                    SELECT p.row FROM picked p WHERE p.taken = cardinality(p.task_ids)))
+                RETURNING r.session_id, r.host_key, r.attempt, r.began_at, r.task_ids
+            ),
+            head AS (
+                UPDATE ready_run r SET task_ids = r.task_ids[p.taken + 1 :]
+                FROM picked p, alive
+                WHERE r.ctid = p.row AND p.taken < cardinality(p.task_ids)
+                RETURNING r.session_id, r.host_key, r.attempt, r.began_at,
+                    p.task_ids[: p.taken] AS task_ids
+            ),
+            gone AS MATERIALIZED (
+                SELECT k.task_id, q.session_id, q.host_key, q.attempt, q.began_at
+                FROM (SELECT * FROM whole UNION ALL SELECT * FROM head) q
+                CROSS JOIN LATERAL unnest(q.task_ids) AS k (task_id)
             ),
             taken AS MATERIALIZED (
                 SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1 AS fence,
                     (k.attempt + 1)::smallint AS number, k.session_id, k.host_key,
                     coalesce(k.began_at, clock_timestamp()) AS began_at, \(Self.partialColumns)
-                FROM gone k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+                FROM gone k
+                -- Mostly there is none, which one look tells for all.
+                LEFT JOIN partial x ON x.task_id = ANY (CASE WHEN (
+                    SELECT EXISTS (SELECT 1 FROM partial y
+                        WHERE y.task_id = ANY (ARRAY(SELECT z.task_id FROM gone z)))
+                ) THEN ARRAY[k.task_id] END)
             ),
             begun AS (
                 INSERT INTO attempt (
@@ -131,6 +154,32 @@ extension QueueStore {
         return try rows[queries.count].map { row throws(StoreError) in
             try TaskClaim(row, of: claimed)
         }
+    }
+
+    /// Whether a run `r` belongs to the flow of a share `g`, at its position or later.
+    private static let isOfFlow: Query = """
+        r.host_key = g.host_key AND r.session_id = g.session_id
+            AND (r.priority_rank, r.last_task_id) >= (g.rank, g.task_id)
+        """
+
+    /// The number of runs that hold the tasks of a share `g`, or more if there are fewer tasks.
+    ///
+    /// It reads no further than those: the window ends with the first run that makes the sum.
+    private static let countOfRuns: Query = """
+        coalesce((
+            SELECT y.runs FROM (
+                SELECT row_number() OVER runs AS runs, sum(x.tasks) OVER runs AS tasks
+                FROM (
+                    SELECT r.priority_rank, r.last_task_id, cardinality(r.task_ids) AS tasks
+                    FROM ready_run r WHERE \(isOfFlow)
+                    ORDER BY r.priority_rank, r.last_task_id LIMIT g.count
+                ) x WINDOW \(runsInOrder("x"))
+            ) y WHERE y.tasks >= g.count LIMIT 1
+        ), g.count)
+        """
+
+    private static func runsInOrder(_ run: Query) -> Query {
+        "runs AS (ORDER BY \(run).priority_rank, \(run).last_task_id ROWS UNBOUNDED PRECEDING)"
     }
 
     /// Waits until everything committed before has reached the disk, including claims, whose

@@ -4,13 +4,14 @@ package import TransferModel
 
 /// A stored number that differs from the contents of the tables.
 package struct CountDifference: Sendable {
-    /// The session or tenant that the number belongs to.
+    /// What the number belongs to.
     package enum Subject: Sendable {
         case session(TenantID, client: ClientID, identifier: String)
         case tenant(TenantID)
+        case allTenants
     }
 
-    /// The session or tenant that the number belongs to.
+    /// What the number belongs to.
     package let subject: Subject
     /// A state of tasks, `outstanding`, `events`, or `nowhere` for tasks that no queue holds.
     package let name: String

@@ -9,8 +9,8 @@ package struct VerificationStore: Sendable {
     package init(_ database: Database) { self.database = database }
 }
 
-/// The queries of `transferd verify`; only ``unequalTenantCounts(isMending:)`` reads more than a
-/// page.
+/// The queries of `transferd verify`; only ``unequalTenantCounts(isMending:)`` and
+/// ``unequalTotals(isMending:)`` read more than a page.
 extension VerificationStore {
     /// The time without a heartbeat after which an instance does not count as alive: three leases.
     private static let silence: Duration = .seconds(30)
@@ -158,6 +158,38 @@ extension VerificationStore {
         }
     }
 
+    /// Compares the counters of all tenants together with theirs, which have been compared before,
+    /// and adds the difference if it `isMending`.
+    package func unequalTotals(isMending: Bool) async throws(StoreError) -> [CountDifference] {
+        let rows = try await database.run(
+            """
+            WITH difference AS MATERIALIZED (
+                SELECT state, sum(kept)::bigint AS kept, sum(actual)::bigint AS actual
+                FROM (
+                    SELECT state, tasks AS kept, 0 AS actual FROM task_count
+                    UNION ALL SELECT state, 0, tasks FROM tenant_task_count
+                ) x
+                GROUP BY state HAVING sum(actual) <> sum(kept)
+            ),
+            mended AS (
+                INSERT INTO task_count AS c (state, tasks)
+                SELECT state, actual - kept FROM difference WHERE \(isMending)
+                ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
+            )
+            SELECT state::text AS name, kept, actual FROM difference ORDER BY state
+            """
+        )
+        return try rows.map { row throws(StoreError) in
+            CountDifference(
+                subject: .allTenants,
+                name: try row.decode("name"),
+                kept: try row.decode("kept"),
+                actual: try row.decode("actual"),
+                isMendable: true
+            )
+        }
+    }
+
     /// The places of the tasks of `page(id)`, each by one look-up in every table by its key, as
     /// `actual(session_id, state, tasks, bytes_received, bytes_sent)`; the state `nowhere` is for
     /// tasks that are in no table.
@@ -169,13 +201,12 @@ extension VerificationStore {
                 SELECT t.session_id, CASE
                         WHEN o.task_id IS NULL AND a.task_id IS NULL AND p.task_id IS NULL
                             AND q.task_id IS NULL AND d.task_id IS NULL AND h.task_id IS NULL
-                            AND r.task_id IS NULL THEN 'nowhere'
+                            AND r.row IS NULL THEN 'nowhere'
                         ELSE \(TaskStore.stateOfPlaces) END AS state,
                     coalesce(o.bytes_received, 0) AS bytes_received,
                     coalesce(o.bytes_sent, 0) AS bytes_sent
                 FROM page g JOIN task t ON t.session_id = g.id \(TaskStore.joinPlaces)
-                LEFT JOIN ready r ON r.host_key = t.host_key AND r.session_id = t.session_id
-                    AND r.priority_rank = t.priority_rank AND r.task_id = t.id
+                LEFT JOIN LATERAL (\(Fragment.selectReadyRun("r.row"))) r ON true
             ) t GROUP BY session_id, state
         )
         """

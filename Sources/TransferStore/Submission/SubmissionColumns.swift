@@ -42,6 +42,19 @@ struct SubmissionColumns {
         let state: TransferState?
     }
 
+    /// The submissions that become one row of the queue if they are queued, in the order of all.
+    let readyRuns: [ReadyRun]
+
+    /// Submissions of a run that also have consecutive identifiers, and one host and priority.
+    struct ReadyRun {
+        let batch: Int64
+        /// The place of the run within ``runs``, from 1.
+        let run: Int64
+        /// The place of the first among all submissions, from 1.
+        let first: Int32
+        var count: Int32
+    }
+
     /// Whether some submissions wait for their client, or for a time.
     var haveHeld: Bool { runs.contains { $0.state == .suspended } }
     var haveDates: Bool { runs.contains { $0.state == nil } }
@@ -88,6 +101,7 @@ struct SubmissionColumns {
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }
         }
         runs = Self.runs(of: byBatch)
+        readyRuns = Self.readyRuns(of: submissions, in: runs)
         areDownloads = submissions.allSatisfy { submission in
             submission.request == TransferRequest() && submission.options.isEmpty
                 && submission.earliestBeginAt == nil
@@ -121,9 +135,36 @@ struct SubmissionColumns {
         }
         return runs
     }
+
+    private static func readyRuns(of submissions: [TaskSubmission], in runs: [Run]) -> [ReadyRun] {
+        var readyRuns: [ReadyRun] = []
+        for (index, run) in runs.enumerated() where run.state == nil || run.state == .queued {
+            for place in run.first..<run.first + run.count {
+                let submission = submissions[Int(place) - 1]
+                if place > run.first, submission.follows(submissions[Int(place) - 2]) {
+                    readyRuns[readyRuns.count - 1].count += 1
+                } else {
+                    readyRuns.append(
+                        ReadyRun(
+                            batch: run.batch,
+                            run: Int64(index + 1),
+                            first: place,
+                            count: 1
+                        )
+                    )
+                }
+            }
+        }
+        return readyRuns
+    }
 }
 
 extension TaskSubmission {
+    /// Whether no other task can be between `other` and this one in the queue.
+    fileprivate func follows(_ other: TaskSubmission) -> Bool {
+        hostKey == other.hostKey && priority == other.priority && id.uuid.follows(other.id.uuid)
+    }
+
     /// The state in which the task is stored; nil if it may be queued or scheduled.
     fileprivate var stateIfKnown: TransferState? {
         if !autostart || request.upload == .staged { return .suspended }

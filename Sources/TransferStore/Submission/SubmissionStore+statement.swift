@@ -84,7 +84,7 @@ extension SubmissionStore {
                     \(columns.ranks) AS ranks, \(columns.earliestBeginAt) AS dates
             ),
             run AS MATERIALIZED (
-                SELECT k.batch, k.place, k.first, k.count, CASE
+                SELECT k.number, k.batch, k.place, k.first, k.count, CASE
                     WHEN k.state IS NOT NULL THEN k.state::task_state
                     WHEN (SELECT dates FROM given)[k.first] > now() THEN 'scheduled'::task_state
                     ELSE 'queued'::task_state END AS state
@@ -92,7 +92,7 @@ extension SubmissionStore {
                     \(columns.runs.map(\.batch)), \(columns.runs.map(\.place)),
                     \(columns.runs.map(\.first)), \(columns.runs.map(\.count)),
                     \(columns.runs.map { $0.state?.rawValue })
-                ) AS k (batch, place, first, count, state)
+                ) WITH ORDINALITY AS k (batch, place, first, count, state, number)
             ),
             \(Self.insertTasks(columns)),
             \(Self.insertPlaces(columns)),
@@ -176,14 +176,7 @@ extension SubmissionStore {
         let areAllQueued = !columns.haveHeld && !columns.haveDates
         guard !areAllQueued else {
             return """
-                ready_row AS (
-                    INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-                    SELECT i.host_key, c.session_id, i.priority_rank, i.id, 0
-                    FROM given g CROSS JOIN unnest(
-                        \(columns.batches), g.ids, g.host_keys, g.ranks
-                    ) AS i (batch, id, host_key, priority_rank)
-                    JOIN counter c USING (batch)
-                )
+                ready_row AS (\(insertReady(columns)))
                 """
         }
         return """
@@ -217,10 +210,24 @@ extension SubmissionStore {
                 FROM item i WHERE i.state = 'scheduled'
             ),
             ready_row AS (
-                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-                SELECT i.host_key, i.session_id, i.priority_rank, i.id, 0
-                FROM item i WHERE i.state = 'queued'
+                \(insertReady(columns))
+                JOIN run r ON r.number = k.run WHERE r.state = 'queued'
             )
+            """
+    }
+
+    /// Returns the statement that puts tasks into the queue; expects `counter` and `given`.
+    private static func insertReady(_ columns: SubmissionColumns) -> Query {
+        let runs = columns.readyRuns
+        return """
+            INSERT INTO ready_run (
+                host_key, session_id, priority_rank, last_task_id, attempt, task_ids)
+            SELECT g.host_keys[k.first], c.session_id, g.ranks[k.first],
+                g.ids[k.first + k.count - 1], 0, g.ids[k.first : k.first + k.count - 1]
+            FROM given g CROSS JOIN unnest(
+                \(runs.map(\.batch)), \(runs.map(\.run)), \(runs.map(\.first)), \(runs.map(\.count))
+            ) AS k (batch, run, first, count)
+            JOIN counter c USING (batch)
             """
     }
 

@@ -199,11 +199,8 @@ extension TaskStore {
                 limit: limit,
                 """
                 SELECT 1
-                FROM (SELECT t.host_key, t.priority_rank FROM task t WHERE t.id = l.id LIMIT 1) t
-                CROSS JOIN LATERAL (
-                    SELECT 1 FROM ready r WHERE r.host_key = t.host_key AND r.session_id = \(key)
-                        AND r.priority_rank = t.priority_rank AND r.task_id = l.id LIMIT 1
-                ) r
+                FROM (SELECT * FROM task t WHERE t.id = l.id LIMIT 1) t
+                CROSS JOIN LATERAL (\(Fragment.selectReadyRun("1"))) r
                 """
             )
         }

@@ -26,14 +26,16 @@ extension ControlStore {
     ) async throws(StoreError) -> ChangeResult {
         for _ in 0..<Self.triesMax {
             let rows = try await database.run(
-                [Self.lockSession(of: id, tenant), Self.change(id, tenant, change)]
-                    + (change.bytesPerSecondMax == nil ? [] : [WorkerStore.countLimitChange])
+                [
+                    Self.lockRuns(of: id), Self.lockSession(of: id, tenant),
+                    Self.change(id, tenant, change),
+                ] + (change.bytesPerSecondMax == nil ? [] : [WorkerStore.countLimitChange])
             )
-            guard !rows[0].isEmpty else { return .unknownTask }
+            guard !rows[1].isEmpty else { return .unknownTask }
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
                 return .unknownTask
             }
-            if rows[1].isEmpty { return .ended(task) }
+            if rows[2].isEmpty { return .ended(task) }
             guard Self.isBetweenTables(task, change) else { return .changed(task) }
         }
         throw .unavailable(PostgresError(decoding: "the task never stood still"))
@@ -111,12 +113,15 @@ extension ControlStore {
             ),
             -- Where the task waits its row is replaced, in the table that it belongs to now; what
             -- has begun keeps to its retries.
-            from_ready AS (
-                DELETE FROM ready r USING new n
-                WHERE r.host_key = ANY (ARRAY[n.host_key]) AND r.session_id = ANY (ARRAY[n.session_id])
-                    AND r.priority_rank = ANY (ARRAY[n.old_rank]) AND r.task_id = ANY (ARRAY[n.id])
-                RETURNING r.task_id, r.attempt, r.began_at, n.host_key, n.session_id, n.rank,
+            target AS (
+                SELECT id, host_key, session_id, old_rank AS priority_rank FROM new
+                WHERE rank <> old_rank OR waits
+            ),
+            \(Fragment.takeReady),
+            unqueued AS (
+                SELECT r.task_id, r.attempt, r.began_at, n.host_key, n.session_id, n.rank,
                     n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
+                FROM from_ready r JOIN new n ON n.id = r.task_id
             ),
             from_delayed AS (
                 DELETE FROM delayed d USING new n WHERE d.task_id = ANY (ARRAY[n.id])
@@ -143,23 +148,22 @@ extension ControlStore {
                 WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'begin' AND n.waits
                 RETURNING q.task_id, q.attempt, n.host_key, n.session_id, n.rank, n.earliest_begin_at
             ),
-            ready_row AS (
-                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+            ready_row AS (\(Fragment.insertReady("""
                 SELECT host_key, session_id, rank, task_id, attempt, began_at
-                FROM from_ready WHERE NOT waits
+                FROM unqueued WHERE NOT waits
                 UNION ALL
                 SELECT host_key, session_id, rank, task_id, attempt, began_at
                 FROM from_delayed WHERE NOT waits
                 UNION ALL
                 SELECT host_key, session_id, rank, task_id, attempt, began_at FROM from_challenged
-            ),
+                """))),
             delayed_row AS (
                 INSERT INTO delayed (
                     task_id, due_at, attempt, failure, host_key, session_id, priority_rank, began_at,
                     awaits_host, asks_to_begin)
                 SELECT task_id, earliest_begin_at, attempt, NULL, host_key, session_id, rank, began_at,
                     false, asks_to_begin
-                FROM from_ready WHERE waits
+                FROM unqueued WHERE waits
                 UNION ALL
                 SELECT task_id, due_at, attempt, failure, host_key, session_id, rank, began_at,
                     awaits_host, asks_to_begin
@@ -172,7 +176,7 @@ extension ControlStore {
             move_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'queued'::task_state AS from_state,
                     'scheduled'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
-                FROM from_ready WHERE waits
+                FROM unqueued WHERE waits
                 UNION ALL SELECT session_id, state, 'queued', 0, 0 FROM from_delayed WHERE NOT waits
                 UNION ALL SELECT session_id, 'waiting_for_authentication', 'queued', 0, 0
                 FROM from_challenged

@@ -179,11 +179,10 @@ extension ControlStore {
                 t.asks_to_begin
             FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'scheduled'
         ),
-        ready_row AS (
-            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-            SELECT t.host_key, t.session_id, t.priority_rank, t.id, 0
+        ready_row AS (\(Fragment.insertReady("""
+            SELECT t.host_key, t.session_id, t.priority_rank, t.id, 0::smallint, NULL::timestamptz
             FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'queued'
-        ),
+            """))),
         event_row AS (
             INSERT INTO event_run (
                 session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,

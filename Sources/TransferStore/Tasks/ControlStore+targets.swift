@@ -11,7 +11,7 @@ extension ControlStore {
     /// that is not `is_idempotent`.
     static let suspendTargets: Query = """
         \(fromDelayed),
-        \(fromReady),
+        \(Fragment.takeReady),
         \(fromAsked),
         \(revokeTargets("suspended", if: "t.is_idempotent")),
         gone AS (
@@ -59,11 +59,10 @@ extension ControlStore {
                 asks_to_begin
             FROM gone WHERE state = 'scheduled'
         ),
-        ready_row AS (
-            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-            SELECT host_key, session_id, priority_rank, task_id, attempt
+        ready_row AS (\(Fragment.insertReady("""
+            SELECT host_key, session_id, priority_rank, task_id, attempt, NULL::timestamptz
             FROM gone WHERE state = 'queued'
-        ),
+            """))),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
                 'task.resumed' AS kind, false AS ends, task_id,
@@ -80,18 +79,6 @@ extension ControlStore {
         from_delayed AS (
             DELETE FROM delayed x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt, \(CountStore.state(ofDelayed: "x")) AS state
-        )
-        """
-
-    private static let fromReady: Query = """
-        from_ready AS (
-            DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
-                SELECT r.row FROM target t CROSS JOIN LATERAL (
-                    SELECT y.ctid AS row FROM ready y
-                    WHERE y.host_key = t.host_key AND y.session_id = t.session_id
-                        AND y.priority_rank = t.priority_rank AND y.task_id = t.id
-                    LIMIT 1) r))
-            RETURNING x.task_id, x.attempt
         )
         """
 
@@ -142,7 +129,7 @@ extension ControlStore {
             RETURNING x.task_id, x.attempt
         ),
         \(fromDelayed),
-        \(fromReady),
+        \(Fragment.takeReady),
         \(fromAsked),
         \(revokeTargets("cancelled")),
         gone AS (

@@ -150,6 +150,12 @@ extension ControlStore {
         """
     }
 
+    /// Orders the rest of the transaction against all that take tasks of the session out of the
+    /// queue.
+    static func lockRuns(of id: TaskID) -> Query {
+        Fragment.lockRuns(of: "SELECT session_id FROM task WHERE id = \(id.uuid)")
+    }
+
     /// Repeats a change until it takes effect or the task's state no longer allows it.
     ///
     /// A statement reads one snapshot: it finds a row that another transaction is moving in neither
@@ -161,7 +167,8 @@ extension ControlStore {
         by query: () -> Query
     ) async throws(StoreError) -> TransferTask? {
         for _ in 0..<Self.triesMax {
-            if try await !database.run(query()).isEmpty { break }
+            let rows = try await database.run([Self.lockRuns(of: id), query()])
+            if !rows[1].isEmpty { break }
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
                 return nil
             }

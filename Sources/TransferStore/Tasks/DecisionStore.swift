@@ -74,10 +74,8 @@ extension DecisionStore {
     /// Puts the tasks of `begun` (task_id, session_id, host_key, priority_rank, attempt, began_at,
     /// state) into the queue.
     static let queueAnswered: Query = """
-        ready_row AS (
-            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
-            SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun
-        ),
+        ready_row AS (\(Fragment.insertReady(
+            "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun"))),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
                 'task.resumed' AS kind, false AS ends, task_id, state AS from_state,

@@ -112,10 +112,7 @@ extension TaskStore {
         FROM task t
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         \(joinPlaces)
-        LEFT JOIN ready r ON r.host_key = ANY (ARRAY[t.host_key])
-            AND r.session_id = ANY (ARRAY[t.session_id])
-            AND r.priority_rank = ANY (ARRAY[t.priority_rank])
-            AND r.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN LATERAL (\(Fragment.selectReadyRun("r.attempt"))) r ON true
         LEFT JOIN partial x ON x.task_id = ANY (ARRAY[t.id])
         """
 }

@@ -17,7 +17,7 @@ extension FleetStore {
     package func figures() async throws(StoreError) -> FleetFigures {
         let rows = try await database.run([
             """
-            SELECT state, sum(tasks)::bigint AS tasks FROM tenant_task_count GROUP BY state
+            SELECT state, tasks FROM task_count
             """,
             """
             SELECT

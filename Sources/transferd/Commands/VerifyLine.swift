@@ -62,7 +62,8 @@ struct VerifyLine: Encodable {
         case "summary":
             "\(found ?? 0) found, \(mended ?? 0) mended; \(results ?? 0) results looked at"
         default:
-            "unequal   \(name ?? "") of \(place): \(kept ?? 0) kept, \(actual ?? 0) there"
+            "unequal   \(name ?? "") of \(place.isEmpty ? "all tenants" : place): "
+                + "\(kept ?? 0) kept, \(actual ?? 0) there"
         }
     }
 
@@ -82,6 +83,7 @@ struct VerifyLine: Encodable {
             self.client = client.name
             session = identifier
         case .tenant(let tenant): self.tenant = tenant.description
+        case .allTenants: break
         }
     }
 }

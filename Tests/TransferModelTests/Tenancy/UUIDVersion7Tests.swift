@@ -30,18 +30,28 @@ import TransferModel
         #expect(Set((0..<10_000).map { _ in UUID.version7(at: now) }).count == 10_000)
     }
 
-    @Test func manyOfOneTimeAreInAscendingOrder() {
+    @Test func manyOfOneTimeFollowEachOther() {
         let now = Date()
-        let ids = UUID.ascendingVersion7(count: UUID.ascendingMax, at: now)
+        let ids = UUID.consecutiveVersion7(count: 5000, at: now)
         #expect(ids.map(\.text) == ids.map(\.text).sorted())
+        #expect(zip(ids, ids.dropFirst()).allSatisfy { $1.follows($0) })
+        #expect(!ids[0].follows(ids[1]) && !ids[2].follows(ids[0]) && !ids[0].follows(ids[0]))
         for id in ids {
             let bytes = Self.bytes(id)
             #expect(bytes.prefix(6) == Self.bytes(.version7(at: now)).prefix(6))
             #expect(bytes[6] >> 4 == 7)
             #expect(bytes[8] >> 6 == 0b10)
         }
-        let others = UUID.ascendingVersion7(count: UUID.ascendingMax, at: now)
-        #expect(Set(ids + others).count == 2 * UUID.ascendingMax)
+        let others = UUID.consecutiveVersion7(count: 5000, at: now)
+        #expect(Set(ids + others).count == 10_000)
+    }
+
+    @Test func followsOverTheBoundOfAByte() throws {
+        let last = try #require(UUID(uuidString: "01900000-0000-7000-8000-0000000000ff"))
+        let next = try #require(UUID(uuidString: "01900000-0000-7000-8000-000000000100"))
+        let sameEnd = try #require(UUID(uuidString: "01900000-0001-7000-8000-000000000100"))
+        #expect(next.follows(last))
+        #expect(!sameEnd.follows(last))
     }
 
     @Test func aClockBefore1970MakesNoNegativeNumber() {

@@ -28,7 +28,7 @@ extension StoreFixture {
         SELECT session_id, state, bytes_received, bytes_sent FROM outcome
         UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
         UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
-        UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
+        UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
         UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id
         UNION ALL SELECT session_id, CASE question WHEN 'begin' THEN 'waiting_to_begin'::task_state
             ELSE 'waiting_for_authentication' END, 0, 0 FROM asked
@@ -71,11 +71,27 @@ extension StoreFixture {
             """
             SELECT t.id FROM task t LEFT JOIN (
                 SELECT task_id FROM held UNION ALL SELECT task_id FROM delayed
-                UNION ALL SELECT task_id FROM ready UNION ALL SELECT task_id FROM attempt
+                UNION ALL SELECT unnest(task_ids) FROM ready_run
+                UNION ALL SELECT task_id FROM attempt
                 UNION ALL SELECT task_id FROM pending_rename UNION ALL SELECT task_id FROM outcome
                 UNION ALL SELECT task_id FROM asked
             ) p ON p.task_id = t.id
             GROUP BY t.id HAVING count(p.task_id) <> 1
+            """
+        ),
+        (
+            "runs of runnable tasks are in order, do not overlap and are at home",
+            """
+            SELECT r.last_task_id FROM ready_run r
+            CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (id, place)
+            JOIN task t ON t.id = k.id
+            WHERE (t.host_key, t.session_id, t.priority_rank)
+                    <> (r.host_key, r.session_id, r.priority_rank)
+                OR k.place > 1 AND k.id <= r.task_ids[k.place - 1]
+                OR EXISTS (
+                    SELECT 1 FROM ready_run x
+                    WHERE x.session_id = r.session_id AND x.ctid <> r.ctid
+                        AND x.last_task_id >= r.task_ids[1] AND x.task_ids[1] <= r.last_task_id)
             """
         ),
         (
@@ -156,6 +172,16 @@ extension StoreFixture {
             ) c
             GROUP BY tenant_id, state
             HAVING sum(tasks) <> 0 OR sum(bytes_received) <> 0 OR sum(bytes_sent) <> 0
+            """
+        ),
+        (
+            "how many tasks are in which state is the sum of the tenants'",
+            """
+            SELECT state FROM (
+                SELECT state, tasks FROM task_count
+                UNION ALL SELECT state, -tasks FROM tenant_task_count
+            ) c
+            GROUP BY state HAVING sum(tasks) <> 0
             """
         ),
         (

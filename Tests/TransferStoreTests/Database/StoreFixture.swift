@@ -103,8 +103,7 @@ struct StoreFixture: Sendable {
         _ count: Int,
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) -> [TaskSubmission] {
-        // Sorted, because identifiers within one millisecond are in no order.
-        let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
+        let ids = UUID.consecutiveVersion7(count: count).map { TaskID($0) }
         return ids.enumerated().map { index, id in
             var submission = TaskSubmission(id: id, url: "https://origin.test/a", hostKey: hostKey)
             change(&submission, index)

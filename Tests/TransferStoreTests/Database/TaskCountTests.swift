@@ -138,7 +138,7 @@ import TransferTestSupport
         let migration = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(migration.range(of: "INSERT INTO task_move"))
         _ = try await fixture.aside.execute(
-            "TRUNCATE task_move, session_task_count, tenant_task_count"
+            "TRUNCATE task_move, session_task_count, tenant_task_count, task_count"
         )
         _ = try await fixture.aside.execute(
             Query(stringLiteral: String(migration[begin.lowerBound...]))

@@ -84,13 +84,13 @@ import TransferTestSupport
     @Test func nothingIsTakenBeforeThePlaceWhereAFlowBegins() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(4) { submission, index in
-            submission.priority = TaskPriority(rank: [100, 500, 500, 900][index])
+            submission.priority = TaskPriority(rank: [100, 500, 600, 900][index])
         }
         let flow = try #require(
             try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys).first
         )
         #expect(flow.position == FlowPosition(priority: TaskPriority(rank: 100), task: ids[0]))
-        let from = FlowPosition(priority: TaskPriority(rank: 500), task: ids[2])
+        let from = FlowPosition(priority: TaskPriority(rank: 600), task: ids[2])
         let claims = try await fixture.stores.queue.claim(
             [FlowGrant(flow: flow.flow, count: 9, from: from)],
             fences: fixture.worker.reserve(9)
@@ -194,7 +194,7 @@ import TransferTestSupport
                 group.addTask {
                     var mine: [TaskClaim] = []
                     // An empty answer may only mean that others hold the rows at the moment.
-                    while try await fixture.count("SELECT count(*) AS count FROM ready") > 0 {
+                    while try await fixture.count("SELECT count(*) AS count FROM ready_run") > 0 {
                         mine += try await fixture.claim(17, by: worker)
                     }
                     return mine

@@ -19,7 +19,8 @@ struct SearchSnapshot: Equatable {
     static let query: Query = """
         SELECT * FROM (
             SELECT 1 AS place, 'ready' AS name, NULL::bigint AS fence, NULL::bigint AS part_fence,
-                NULL::int AS worker, '' AS detail, attempt::text AS history FROM ready
+                NULL::int AS worker, '' AS detail, attempt::text AS history
+            FROM ready_run, unnest(task_ids)
             UNION ALL SELECT 2, 'delayed', NULL, NULL, NULL, '', attempt::text FROM delayed
             UNION ALL SELECT 3, 'held', NULL, NULL, NULL, '', attempt::text FROM held
             UNION ALL SELECT 4, 'attempt', fence, NULL, worker,

@@ -236,12 +236,7 @@ import TransferTestSupport
             Issue.record("a part of the queue could not be had")
             return
         }
-        try await eventually("the server has counted them") {
-            let rows = try await fixture.aside.execute(
-                "SELECT pg_stat_get_live_tuples('ready'::regclass) AS count"
-            )
-            return try rows[0].decode("count", as: Int64.self) >= 70
-        }
+        #expect(try await fixture.stores.counts.foldMoves() == 1)
         let full = try await quota { _ = try await submit(6, fixture.tenant) }
         #expect(full == Quota(.outstandingTasks, maximum: 72))
         for _ in 0..<3 {
@@ -268,14 +263,19 @@ import TransferTestSupport
             Issue.record("more than the queue holds were taken")
             return
         }
-        try await eventually("the queue is full") {
-            if case .queueFull = try await submit(3) { true } else { false }
+        func isFull(for count: Int) async throws -> Bool {
+            _ = try await fixture.stores.counts.foldMoves()
+            return if case .queueFull = try await submit(count) { true } else { false }
         }
-        // As many as were taken before the server's count included them.
-        while try await !fixture.claim(1000).isEmpty {}
-        try await eventually("there is room") {
-            if case .accepted = try await submit(1) { true } else { false }
-        }
+        #expect(try await !isFull(for: 3))
+        #expect(try await isFull(for: 2))
+        // Running tasks are no longer in it, and suspended ones still are.
+        #expect(try await fixture.claim(3).count == 3)
+        #expect(try await !isFull(for: 3))
+        let waiting = try #require(try await fixture.claim(1).first)
+        try await fixture.end([waiting], .released)
+        _ = try await stores.control.suspendTask(tenant: fixture.tenant, id: waiting.task)
+        #expect(try await isFull(for: 2))
         try await fixture.checkInvariants()
     }
 }

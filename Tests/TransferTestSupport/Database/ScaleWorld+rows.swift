@@ -133,11 +133,13 @@ extension ScaleWorld {
     private var placeRows: [Query] {
         [
             """
-            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
-            \(ofLarge("host_key, session_id, 500, id, 0", where: "place = 'queued'"))
+            INSERT INTO ready_run (
+                host_key, session_id, priority_rank, last_task_id, attempt, task_ids)
+            \(ofLarge("host_key, session_id, 500, id, 0, ARRAY[id]", where: "place = 'queued'"))
             UNION ALL
-            SELECT j, \(sessionID("j")), 500, \(taskID("j + \(firstOfOthers)")), 0
+            SELECT j, \(sessionID("j")), 500, k.id, 0, ARRAY[k.id]
             FROM generate_series(2, \(width) - 1) AS j
+            CROSS JOIN LATERAL (SELECT \(taskID("j + \(firstOfOthers)")) AS id) k
             """,
             "INSERT INTO held (task_id) \(ofLarge("id", where: "place = 'suspended'"))",
             """
@@ -247,7 +249,7 @@ extension ScaleWorld {
             SELECT session_id, state, bytes_received, bytes_sent FROM outcome
             UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
             UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
-            UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
+            UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
             UNION ALL SELECT \(sessionID("0")), 'suspended', 0, 0 FROM held
             UNION ALL SELECT session_id, CASE question WHEN 'begin'
                 THEN 'waiting_to_begin'::task_state ELSE 'waiting_for_authentication' END, 0, 0
@@ -268,6 +270,7 @@ extension ScaleWorld {
             SELECT \(tenantID), state, sum(tasks), sum(bytes_received), sum(bytes_sent)
             FROM session_task_count GROUP BY state
             """,
+            "INSERT INTO task_count (state, tasks) SELECT state, tasks FROM tenant_task_count",
         ]
     }
 

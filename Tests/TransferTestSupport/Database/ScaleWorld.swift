@@ -56,7 +56,7 @@ package struct ScaleWorld: Sendable {
 
     /// The tables that are filled.
     private static let tables: [Query] = [
-        "task", "ready", "held", "delayed", "asked", "attempt", "pending_rename", "outcome",
+        "task", "ready_run", "held", "delayed", "asked", "attempt", "pending_rename", "outcome",
         "attempt_log", "event_run", "partial", "task_move", "session_task_count",
         "tenant_task_count",
         "session_progress", "session", "signing_secret", "subscription", "delivery",

@@ -1,0 +1,92 @@
+import Postgres
+import TransferModel
+
+/// Fragments for the queue: rows of `ready_run`, each with runnable tasks whose identifiers follow
+/// each other.
+extension Fragment {
+    /// The maximum number of tasks in a run; with that many a row is a quarter of a page.
+    static let readyRunMax = 128
+
+    /// Returns the query for `columns` of the run `r` that holds a task `t`; no row unless the task
+    /// is queued.
+    static func selectReadyRun(_ columns: Query) -> Query {
+        """
+        SELECT \(columns) FROM (
+            SELECT one_run.ctid AS row, one_run.attempt, one_run.began_at, one_run.task_ids
+            FROM ready_run one_run
+            WHERE one_run.host_key = t.host_key AND one_run.session_id = t.session_id
+                AND one_run.priority_rank = t.priority_rank AND one_run.last_task_id >= t.id
+            ORDER BY one_run.last_task_id LIMIT 1
+        ) r
+        WHERE t.id = ANY (r.task_ids)
+        """
+    }
+
+    /// Returns the statement that puts `tasks` into the queue, each as a run by itself:
+    /// `(host_key, session_id, priority_rank, task_id, attempt, began_at)`.
+    static func insertReady(_ tasks: Query) -> Query {
+        """
+        INSERT INTO ready_run (
+            host_key, session_id, priority_rank, last_task_id, attempt, began_at, task_ids)
+        SELECT q.host_key, q.session_id, q.priority_rank, q.task_id, q.attempt, q.began_at,
+            ARRAY[q.task_id]
+        FROM (\(tasks)) q (host_key, session_id, priority_rank, task_id, attempt, began_at)
+        """
+    }
+
+    /// The CTEs that take the tasks of `target(id, host_key, session_id, priority_rank)` out of the
+    /// queue; they offer `from_ready(task_id, attempt, began_at)`.
+    ///
+    /// What is left of their runs becomes runs of its own. Two statements that take tasks out of
+    /// the same run find it only once: ``lockRuns(of:)`` comes first.
+    static let takeReady: Query = """
+        opened AS (
+            DELETE FROM ready_run x WHERE x.ctid = ANY (ARRAY(
+                SELECT r.row FROM target t CROSS JOIN LATERAL (\(selectReadyRun("r.row"))) r))
+            RETURNING x.host_key, x.session_id, x.priority_rank, x.last_task_id, x.attempt,
+                x.began_at, x.task_ids
+        ),
+        opened_task AS MATERIALIZED (
+            SELECT o.host_key, o.session_id, o.priority_rank, o.last_task_id, o.attempt,
+                o.began_at, k.task_id, k.place,
+                -- As a value, so that it is a look-up in a hash table and no join.
+                k.task_id IN (SELECT t.id FROM target t) AS is_target
+            FROM opened o
+            CROSS JOIN LATERAL unnest(o.task_ids) WITH ORDINALITY AS k (task_id, place)
+        ),
+        from_ready AS (
+            SELECT o.task_id, o.attempt, o.began_at FROM opened_task o WHERE o.is_target
+        ),
+        rest_row AS (
+            -- One of them may have the key of its run, which is gone before it is read here.
+            INSERT INTO ready_run (
+                host_key, session_id, priority_rank, last_task_id, attempt, began_at, task_ids)
+            SELECT p.host_key, p.session_id, p.priority_rank, p.task_ids[cardinality(p.task_ids)],
+                p.attempt, p.began_at, p.task_ids
+            FROM (
+                SELECT o.host_key, o.session_id, o.priority_rank, o.attempt, o.began_at,
+                    array_agg(o.task_id ORDER BY o.place) AS task_ids
+                FROM (
+                    SELECT *, place - row_number() OVER (
+                        PARTITION BY host_key, session_id, priority_rank, last_task_id
+                        ORDER BY place) AS piece
+                    FROM opened_task WHERE NOT is_target
+                ) o
+                GROUP BY o.host_key, o.session_id, o.priority_rank, o.last_task_id, o.attempt,
+                    o.began_at, o.piece
+            ) p
+        )
+        """
+
+    /// A number that no other lock of the service has.
+    private static let runsLockKey: Int32 = 1_952_804_991
+
+    /// Returns the statement that orders the rest of the transaction against all others that take
+    /// tasks of `session` out of the queue, but not against claims.
+    ///
+    /// It is a statement of its own, so that the next one sees the runs as they then are, and comes
+    /// before every other lock, so that there is no deadlock.
+    static func lockRuns(of session: Query) -> Query {
+        "SELECT pg_advisory_xact_lock(\(runsLockKey), hashtext((\(session))::text))"
+    }
+}
