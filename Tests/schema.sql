@@ -808,7 +808,7 @@ CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
-CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
+CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id) WHERE (state <> 'completed'::task_state);
 CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);

@@ -266,8 +266,9 @@ CREATE TABLE outcome (
             ELSE true END)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 
--- Serves the pages of a session's tasks in a terminal state.
-CREATE INDEX outcome_by_state ON outcome (session_id, state, task_id);
+-- Serves the pages of a session's failed or cancelled tasks. Most tasks complete, and among all are
+-- found soon.
+CREATE INDEX outcome_by_state ON outcome (session_id, state, task_id) WHERE state <> 'completed';
 
 -- Serves the failed tasks that the end of a generation names: those of that generation alone, from
 -- its first. Written as no look-up of a state is, so that no plan takes one index for the other.

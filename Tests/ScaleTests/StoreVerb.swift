@@ -41,6 +41,7 @@ struct StoreVerb: Sendable {
         "results": "a part of `transferd verify`",
         "unequalCounts": "a part of `transferd verify`",
         "unequalTenantCounts": "a part of `transferd verify`",
+        "unequalTotals": "a part of `transferd verify`",
     ]
 
     /// The page size requested of lists.

@@ -85,7 +85,7 @@ extension TaskStore {
             """
     }
 
-    /// Selects the first ended tasks `(id)` of a session in one state after one of them, at most
+    /// Selects the first failed or cancelled tasks `(id)` of a session after one of them, at most
     /// `limit`; none if that state is nil.
     static func selectEnded(
         of session: SessionID,
@@ -108,7 +108,10 @@ extension TaskStore {
             """
         return """
             SELECT x.task_id AS id
-            FROM (SELECT o.task_id, o.state FROM outcome o WHERE \(range) LIMIT \(limit)) x
+            FROM (
+                SELECT o.task_id, o.state FROM outcome o
+                WHERE o.state <> 'completed' AND \(range) LIMIT \(limit)
+            ) x
             WHERE x.state::text = \(state?.rawValue)
             """
     }
@@ -138,7 +141,7 @@ extension TaskStore {
                     FROM (\(selectTasks(of: session, after: after, limit: limit))) t
                 )
                 """
-        case .completed, .failed, .cancelled:
+        case .failed, .cancelled:
             return """
                 \(nothing),
                 page AS MATERIALIZED (
@@ -173,6 +176,13 @@ extension TaskStore {
                     ORDER BY l.id LIMIT \(limit)
                 )
                 """
+        case .completed:
+            return page(
+                of: session,
+                after: after,
+                limit: limit,
+                "SELECT 1 FROM outcome o WHERE o.task_id = l.id AND o.state = 'completed'"
+            )
         case .suspended:
             return page(
                 of: session,
@@ -227,7 +237,7 @@ extension TaskStore {
 
     /// Offers `look`, the tasks that are examined, and the `page` of those that `filter` names.
     ///
-    /// Ended tasks are examined alone if no other states are named. A time bounds the examined
+    /// Failed and cancelled tasks are examined alone if no other states are named. A time bounds the examined
     /// tasks too, because their identifiers begin with the time of an API instance.
     private static func page(
         of session: SessionID,
@@ -265,7 +275,9 @@ extension TaskStore {
         _ filter: TaskFilter,
         after start: UUID
     ) -> Query {
-        guard !filter.states.isEmpty, filter.states.allSatisfy(\.isTerminal) else {
+        guard !filter.states.isEmpty,
+            filter.states.allSatisfy({ $0 == .failed || $0 == .cancelled })
+        else {
             let tasks = selectTasks(
                 of: session,
                 after: start,

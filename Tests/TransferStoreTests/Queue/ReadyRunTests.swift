@@ -212,4 +212,45 @@ import TransferTestSupport
             #expect(state == (index.isMultiple(of: 3) ? .suspended : .cancelled))
         }
     }
+
+    /// Two statements that saw one run as it was before the other would each find it only once.
+    @Test(arguments: ["suspend", "cancel", "change"])
+    func whoeverTakesATaskOutOfARunWaitsForTheOneBefore(verb: String) async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(20)
+        let first = try await TestDatabase.current.connection()
+        _ = try await first.execute("BEGIN")
+        _ = try await first.execute(ControlStore.lockRuns(of: ids[3]))
+        async let changed: Void = Self.carryOut(verb, on: ids[8], fixture)
+        try await eventually("it waits") {
+            try await fixture.count(
+                """
+                SELECT count(*) AS count FROM pg_locks
+                WHERE locktype = 'advisory' AND NOT granted
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """
+            ) > 0
+        }
+        #expect(try await runs(fixture) == [20])
+        _ = try await first.execute("COMMIT")
+        try await changed
+        #expect(try await runs(fixture).sorted().suffix(2) == [8, 11])
+        await first.close()
+    }
+
+    private static func carryOut(
+        _ verb: String,
+        on id: TaskID,
+        _ fixture: StoreFixture
+    ) async throws {
+        let control = fixture.stores.control
+        switch verb {
+        case "suspend": _ = try await control.suspendTask(tenant: fixture.tenant, id: id)
+        case "cancel": _ = try await control.cancelTask(tenant: fixture.tenant, id: id)
+        default:
+            var change = TaskChange()
+            change.priority = TaskPriority(rank: 100)
+            _ = try await control.changeTask(tenant: fixture.tenant, id: id, change)
+        }
+    }
 }

@@ -270,7 +270,11 @@ extension ScaleWorld {
             SELECT \(tenantID), state, sum(tasks), sum(bytes_received), sum(bytes_sent)
             FROM session_task_count GROUP BY state
             """,
-            "INSERT INTO task_count (state, tasks) SELECT state, tasks FROM tenant_task_count",
+            """
+            INSERT INTO task_count AS c (state, tasks)
+            SELECT state, tasks FROM tenant_task_count WHERE tenant_id = \(tenantID)
+            ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
+            """,
         ]
     }
 
