@@ -321,7 +321,7 @@ class TransferSession extends View {
     /** Shows the newest bulk operations, and looks again while one runs. */
     async #showOperations() {
         const sessionPath = path("sessions", this.#identifier, "bulk-operations");
-        const query = { client: this.#client };
+        const query = { client: this.#client, limit: "200" };
         try {
             const { items } = await this.#api.get(sessionPath, { query, signal: this.signal });
             const newest = items.slice(-3).reverse();

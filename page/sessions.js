@@ -62,8 +62,9 @@ class TransferSessions extends View {
             { class: "filter", role: "search" },
             h("label", { for: "prefix" }, "Name begins with"),
             this.#prefix,
-            this.#outstanding,
-            h("label", { for: "outstanding" }, "Only with outstanding tasks"),
+            h("span", { class: "choice" },
+                this.#outstanding,
+                h("label", { for: "outstanding" }, "Only with outstanding tasks")),
         );
         filter.addEventListener("submit", (event) => event.preventDefault());
         this.#prefix.addEventListener("change", restart);

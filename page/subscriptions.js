@@ -126,8 +126,8 @@ class TransferSubscription extends View {
         fill(this.querySelector("h1"), foreign(subscription.url));
         fill(this.#head,
             h("p", null, enabledBadge(subscription), " ", disabled ? time(disabled.since) : null),
+            subscription.description ? h("p", null, foreign(subscription.description)) : null,
             facts([
-                ["Description", subscription.description && foreign(subscription.description)],
                 ["For", scope(subscription)],
                 ["Events", subscription.event_types?.join(", ") ?? "all but progress"],
                 ["Header fields", subscription.header_names?.join(", ")],
@@ -237,8 +237,9 @@ function attempts(all) {
         h("li", null,
             one.delivered ? "accepted" : words(one.reason ?? "not accepted"),
             one.status ? `, ${one.status}` : null,
-            `, ${number(one.duration_ms)} ms `,
-            one.replay ? "(replay) " : null,
+            `, ${number(one.duration_ms)} ms`,
+            one.replay ? ", a replay" : null,
+            " · ",
             time(one.attempted_at),
             one.answer ? h("div", { class: "quiet" }, foreignShort(one.answer)) : null),
     );

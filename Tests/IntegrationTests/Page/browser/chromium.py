@@ -9,12 +9,17 @@ import time
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as DriverService
 from selenium.webdriver.common.by import By
 
 PATIENCE = 30
+FIND = """
+    const [selector, text] = arguments;
+    const all = [...document.querySelectorAll(selector)];
+    return all.find((e) => text === null || e.textContent.includes(text)) ?? null;
+"""
 
 
 class Chromium:
@@ -67,16 +72,11 @@ class Chromium:
         """Waits until an element is there, with a text in it, and answers with it."""
         end = time.monotonic() + patience
         while True:
-            found = [e for e in self.driver.find_elements(By.CSS_SELECTOR, selector)]
-            try:
-                if text is not None:
-                    found = [e for e in found if text in e.get_attribute("textContent")]
-                if gone and not found:
-                    return None
-                if not gone and found:
-                    return found[0]
-            except (StaleElementReferenceException, NoSuchElementException):
-                found = []
+            found = self.driver.execute_script(FIND, selector, text)
+            if gone and found is None:
+                return None
+            if not gone and found is not None:
+                return found
             if time.monotonic() > end:
                 page = self.driver.find_element(By.TAG_NAME, "body").text
                 verb = "is still there" if gone else "is not there"

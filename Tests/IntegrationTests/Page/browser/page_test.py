@@ -166,6 +166,12 @@ class WatchingTests(PageTest):
             self.assertIn("First byte", row)
         self.assertTrue(browser.texts("transfer-timeline .spans span"))
         browser.wait("pre", "Later.")
+        # The host gets fewer connections for it, and says why.
+        browser.open("#/hosts")
+        browser.click("td a", str(origin.port))
+        browser.wait("h1", str(origin.port))
+        browser.wait("tbody td", "503")
+        browser.photograph("host")
 
     def test_little_is_asked_for(self):
         """A session at rest costs nothing, and a busy one no more than a few requests."""
