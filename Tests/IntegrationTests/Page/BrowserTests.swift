@@ -4,7 +4,7 @@ import Testing
 import TransferTestSupport
 
 /// The page at `/` in a real browser; `browser/page_test.py` has the cases.
-@Suite(.timeLimit(.minutes(6))) struct BrowserTests {
+@Suite(.timeLimit(.minutes(10))) struct BrowserTests {
     /// The Python with the packages that `.ci/setup --test` has installed.
     private static var python: String {
         let environment = ProcessInfo.processInfo.environment
