@@ -268,6 +268,7 @@ let package = Package(
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
+            exclude: ["Page/browser"],
             swiftSettings: swiftSettings
         ),
         // Seeded faults over real processes, and the checker of what came of them.

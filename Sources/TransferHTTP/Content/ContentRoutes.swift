@@ -48,7 +48,7 @@ struct ContentRoutes: Sendable {
         guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
         let etag = "\"\(task.id)-\(file.version)\""
         var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
-        if fields[.ifNoneMatch].map({ Self.lists($0, etag) }) ?? false {
+        if fields[.ifNoneMatch].map({ EntityTag.lists($0, etag) }) ?? false {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
@@ -148,13 +148,6 @@ struct ContentRoutes: Sendable {
                 offset = end
             }
             try await writer.finish(nil)
-        }
-    }
-
-    /// Whether an `If-None-Match` names `etag`, compared weakly (RFC 9110 §13.1.2).
-    private static func lists(_ field: String, _ etag: String) -> Bool {
-        field.split(separator: ",").map(\.trimmed).contains { tag in
-            tag == "*" || tag == etag || tag == "W/\(etag)"
         }
     }
 }

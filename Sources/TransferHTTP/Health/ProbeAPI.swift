@@ -54,6 +54,7 @@ package struct ProbeAPI: Sendable {
             resources: SharedResources(bodyBytesMax: 0),
             connections: connections,
             counters: counters,
+            hasPage: false,
             logger: logger,
             handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)

@@ -10,6 +10,8 @@ extension HTTPField.Name {
     static let accelBuffering = constant("X-Accel-Buffering")
     static let uploadOffset = constant("Upload-Offset")
     static let referrerPolicy = constant("Referrer-Policy")
+    static let crossOriginOpenerPolicy = constant("Cross-Origin-Opener-Policy")
+    static let crossOriginResourcePolicy = constant("Cross-Origin-Resource-Policy")
     static let reprDigest = constant("Repr-Digest")
 
     private static func constant(_ name: StaticString) -> HTTPField.Name {

@@ -12,7 +12,8 @@ import TransferWire
 /// and turns thrown errors into answers.
 ///
 /// A route cannot be added without authentication: only the paths that ``OperationRoutes`` lists
-/// are allowed without a key, and a route that ``RouteScopes`` does not list needs the most.
+/// and the files of the page are allowed without a key, and a route that ``RouteScopes`` does not
+/// list needs the most.
 package struct APIResponder: HTTPResponder {
     package typealias Context = APIContext
 
@@ -23,6 +24,8 @@ package struct APIResponder: HTTPResponder {
     let resources: SharedResources
     let connections: ConnectionRegistry
     let counters: RequestCounters
+    /// Whether the page is there; without it, its paths are unknown like any other.
+    let hasPage: Bool
     let logger: Logger
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
@@ -74,7 +77,7 @@ package struct APIResponder: HTTPResponder {
             throw Problem(exhausted: .connections)
         }
         var context = context
-        if !OperationRoutes.paths.contains(path) {
+        if !OperationRoutes.paths.contains(path), !(hasPage && PageRoutes.owns(path)) {
             guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
             let caller = try await authenticator.caller(
                 of: request.headers,
@@ -157,11 +160,12 @@ package struct APIResponder: HTTPResponder {
     }
 
     /// Adds header fields that keep browsers from rendering, sniffing, framing or storing an
-    /// answer, which is data for programs.
+    /// answer, which is data for programs; the page alone has rules of its own.
     private static func addSecurityHeaders(to response: inout Response) {
         response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.referrerPolicy] = "no-referrer"
+        guard response.headers[.contentSecurityPolicy] == nil else { return }
         response.headers[.cacheControl] = "no-store"
         response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
-        response.headers[.referrerPolicy] = "no-referrer"
     }
 }

@@ -37,6 +37,7 @@ package struct TransferAPI: Sendable {
     private let onTimers: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
+    private let page: PageFiles?
     private let logger: Logger
 
     /// Puts the API together; nothing runs yet.
@@ -61,6 +62,7 @@ package struct TransferAPI: Sendable {
     ///     client were written.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
+    ///   - page: the files of the page at `/`; nil for none.
     ///   - logger: gets a line for each request, without queries and keys.
     package init(
         stores: APIStores,
@@ -80,6 +82,7 @@ package struct TransferAPI: Sendable {
         onTimers: @escaping @Sendable () -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
+        page: PageFiles? = nil,
         logger: Logger
     ) {
         self.stores = stores
@@ -104,6 +107,7 @@ package struct TransferAPI: Sendable {
         self.onTimers = onTimers
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
+        self.page = page
         self.logger = logger
     }
 
@@ -175,6 +179,7 @@ package struct TransferAPI: Sendable {
             keys.end(id)
         }.add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
+        if let page { PageRoutes(files: page).add(to: router) }
         return router
     }
 
@@ -188,6 +193,7 @@ package struct TransferAPI: Sendable {
             resources: SharedResources(bodyBytesMax: bodyBytesMax),
             connections: connections,
             counters: counters,
+            hasPage: page != nil,
             logger: logger
         )
     }

@@ -177,6 +177,8 @@ final class ServiceStart: Sendable {
                     contentsOf: URL(fileURLWithPath: configuration.database.openAPIDocument)
                 )
             ),
+            page: configuration.server.page == .on
+                ? try PageFiles(folder: configuration.database.page) : nil,
             logger: logger
         )
     }

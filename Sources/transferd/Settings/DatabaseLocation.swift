@@ -10,6 +10,8 @@ struct DatabaseLocation: Sendable {
     let dataDirectory: String
     let migrations: String
     let openAPIDocument: String
+    /// The folder with the files of the page.
+    let page: String
 
     /// The file in which the service keeps the API key that it made at its first start.
     var apiKeyFile: String { "\(dataDirectory)/api-key" }
@@ -37,6 +39,7 @@ struct DatabaseLocation: Sendable {
             reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault(&reader)
         migrations = "\(resources)/migrations"
         openAPIDocument = "\(resources)/openapi.yaml"
+        page = "\(resources)/page"
     }
 
     private static func dataDirectoryDefault(_ environment: [String: String]) -> String {
@@ -54,14 +57,14 @@ struct DatabaseLocation: Sendable {
         let folders = [installed?.path, "."].compactMap(\.self)
         if let folder = folders.first(where: hasResources) { return folder }
         reader.refuse(
-            "TRANSFERD_RESOURCES: none of \(folders.joined(separator: ", ")) has the migrations and "
-                + "openapi.yaml of transferd"
+            "TRANSFERD_RESOURCES: none of \(folders.joined(separator: ", ")) has the migrations, the "
+                + "page and openapi.yaml of transferd"
         )
         return "."
     }
 
     private static func hasResources(_ folder: String) -> Bool {
-        ["migrations/0001_tenancy.up.sql", "openapi.yaml"]
+        ["migrations/0001_tenancy.up.sql", "openapi.yaml", "page/index.html"]
             .allSatisfy { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
     }
 }

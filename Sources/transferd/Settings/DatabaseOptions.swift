@@ -30,8 +30,8 @@ struct DatabaseOptions: ParsableArguments {
 
     @Option(
         help: """
-            The directory with migrations/ and openapi.yaml; by default ../share/transferd beside the \
-            program or else the working directory. [TRANSFERD_RESOURCES]
+            The directory with migrations/, page/ and openapi.yaml; by default ../share/transferd \
+            beside the program or else the working directory. [TRANSFERD_RESOURCES]
             """
     )
     var resources: String?

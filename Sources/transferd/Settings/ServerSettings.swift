@@ -12,6 +12,8 @@ struct ServerSettings: Sendable {
     let bounds: ConnectionBounds
     /// Whether `/metrics` is there.
     let metrics: MetricsMode
+    /// Whether the page at `/` is there.
+    let page: PageMode
 
     init(_ options: ServiceOptions, _ reader: inout SettingsReader) {
         host = reader.text(options.host, "TRANSFERD_HOST") ?? Self.hostDefault
@@ -35,6 +37,7 @@ struct ServerSettings: Sendable {
             default: ConnectionBounds(max: connectionsMax).perAddressMax
         )
         metrics = reader.word(options.metrics, "TRANSFERD_METRICS", default: .on)
+        page = reader.word(options.page, "TRANSFERD_PAGE", default: .on)
         bounds = ConnectionBounds(max: connectionsMax, perAddressMax: perAddressMax)
     }
 }

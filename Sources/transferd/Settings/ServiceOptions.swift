@@ -59,6 +59,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            on, or off to offer no page at /; on. The page is a client of the API and asks its user \
+            for a key. [TRANSFERD_PAGE]
+            """
+    )
+    var page: String?
+
+    @Option(
+        help: """
             Connections of clients at once, 64 to 65,536; 4,096. Those that are idle longest are \
             closed for new ones. [TRANSFERD_CONNECTIONS_MAX]
             """

@@ -60,6 +60,7 @@ import TransferTestSupport
         // Nor does a folder that has both replace the installed files.
         try elsewhere.write("CREATE TABLE t ()", to: "migrations/0001_tenancy.up.sql")
         try elsewhere.write("", to: "openapi.yaml")
+        try elsewhere.write("", to: "page/index.html")
         try prefix.write("", to: "share/log")
         try FileManager.default.createSymbolicLink(
             atPath: "\(prefix.path)/share/transferd",

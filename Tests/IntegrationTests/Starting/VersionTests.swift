@@ -28,6 +28,10 @@ import TransferWire
             }
             let document = "\(Checkout.root)/openapi.yaml"
             try folder.write(String(contentsOfFile: document, encoding: .utf8), to: "openapi.yaml")
+            try files.createSymbolicLink(
+                atPath: "\(folder.path)/page",
+                withDestinationPath: Checkout.page
+            )
             let known = names.count { $0.hasSuffix(".up.sql") }
             version = known + 1
             let name = "migrations/" + String(format: "%04d_novelty", version)

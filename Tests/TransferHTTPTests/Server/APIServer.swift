@@ -77,6 +77,7 @@ struct APIServer: Sendable {
             onTimers: { wakes.count() },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
+            page: try PageFiles(folder: Checkout.page),
             logger: logger
         )
         let first = try await tenant("first", stores)

@@ -11,7 +11,7 @@ import TransferWire
 @testable import TransferStore
 
 @Suite(.postgresSchema) struct AuthenticationTests {
-    @Test func everythingButTheOperationsNeedsAKey() async throws {
+    @Test func everythingButTheOperationsAndThePageNeedsAKey() async throws {
         try await APIServer.run { server in
             for operation in try APIServer.document().operations {
                 let answer = try await server.sendPlain(
@@ -82,7 +82,7 @@ import TransferWire
             )
             let subscriptionID = try #require(UUID(uuidString: subscription.id))
             let operations = try APIServer.document().operations.filter {
-                $0.path.contains("{") && "PUT \($0.path)" != $0.description
+                $0.needsKey && $0.path.contains("{") && "PUT \($0.path)" != $0.description
             }
             #expect(operations.count >= 10)
             for operation in operations {
@@ -321,6 +321,7 @@ extension String {
             .replacingOccurrences(of: "{client}", with: identifier)
             .replacingOccurrences(of: "{host}", with: "\(identifier).test:443")
             .replacingOccurrences(of: "{name}", with: identifier)
+            .replacingOccurrences(of: "{file}", with: "app.js")
             .replacingOccurrences(of: "{id}", with: id.uuidString.lowercased())
     }
 }

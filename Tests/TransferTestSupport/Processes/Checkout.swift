@@ -7,4 +7,6 @@ package enum Checkout {
         .appending(components: "..", "..", "..").standardized.path
     /// The path of the migrations.
     package static let migrations = "\(root)/migrations"
+    /// The path of the files of the page.
+    package static let page = "\(root)/page"
 }

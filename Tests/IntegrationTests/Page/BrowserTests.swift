@@ -1,0 +1,70 @@
+import ChildProcess
+import Foundation
+import Testing
+import TransferTestSupport
+
+/// The page at `/` in a real browser; `browser/page_test.py` has the cases.
+@Suite(.timeLimit(.minutes(10))) struct BrowserTests {
+    /// The Python with the packages that `.ci/setup --test` has installed.
+    private static var python: String {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
+        return "\(cache)/transferd-test/bin/python"
+    }
+
+    /// Where the pictures of the last run stay, beside the tests' executable.
+    private static let screenshots = URL(filePath: Program.path).deletingLastPathComponent()
+        .appending(path: "page-screenshots").path
+
+    @Test func everyCaseOfThePageHolds() async throws {
+        try #require(
+            FileManager.default.isExecutableFile(atPath: Self.python),
+            "`.ci/setup --test` installs what is missing"
+        )
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let key = try TestFolder("key")
+        try key.write(try await adminKey(in: directory), to: "key")
+        let output = try directory.log()
+        let run = try ChildProcess(
+            Self.python,
+            [
+                "\(Checkout.root)/Tests/IntegrationTests/Page/browser/page_test.py",
+                "\(service.announcement.port)", "\(key.path)/key", Self.screenshots,
+            ],
+            environment: Program.environment.merging(["PYTHONDONTWRITEBYTECODE": "1"]) { $1 },
+            errors: .overwriting(output)
+        )
+        let status = await run.status()
+        let printed = try String(contentsOfFile: output, encoding: .utf8)
+        #expect(status == 0, "\(printed.suffix(20_000))")
+        // Had it found no case, nothing would have failed either.
+        let count = printed.firstMatch(of: #/Ran (\d+) tests/#).flatMap { Int($0.1) }
+        #expect(try #require(count) >= 13)
+        let pictures = try FileManager.default.contentsOfDirectory(atPath: Self.screenshots)
+        #expect(pictures.contains("session-dark-320.png"))
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func thePageCanBeTurnedOff() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory, ["--page", "off"])
+        let client = try APIClient(service, key: directory.apiKey())
+        for path in ["/", "/page/app.js"] {
+            #expect(try await client.send("GET", path).status == 404)
+            #expect(try await APIClient(service, key: "none").send("GET", path).status == 401)
+        }
+        #expect(try await client.send("GET", "/v1/tenant").status == 200)
+        #expect(await service.terminate() == 0)
+    }
+
+    /// Makes a key with every scope, also that of managing keys.
+    private func adminKey(in directory: DataDirectory) async throws -> String {
+        let made = try await Program.run(
+            ["keys", "create", "--scopes", "read,submit,control,webhooks,admin"]
+                + directory.options
+        )
+        #expect(made.status == 0)
+        return made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,441 @@
+"""The page at `/` in a real browser: `page_test.py PORT KEY-FILE SCREENSHOTS`."""
+
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from chromium import Chromium
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from servers import Origin, Receiver
+from service import Service
+
+# Texts that would do something if any of them became markup, an address or a template.
+CORPUS = [
+    "<script>window.hacked = 1</script>",
+    '"><img src=x onerror="window.hacked = 1">',
+    "'><svg onload=window.hacked=1>",
+    "</title></textarea></style><iframe srcdoc='<script>top.hacked=1</script>'>",
+    "javascript:window.hacked=1",
+    "{{constructor.constructor('window.hacked=1')()}} ${window.hacked=1}",
+    "&lt;b&gt; &#60;script&#62; %3Cscript%3E \\u003cscript\\u003e",
+    "<a href=//evil.example/><style>@import'//evil.example/x'</style><base href=//evil.example/>",
+]
+HTML = "".join(text for text in CORPUS if "\\" not in text)
+
+
+def setUpModule():
+    global service, browser
+    port, key_file, screenshots = ARGUMENTS
+    service = Service(port, Path(key_file).read_text().strip())
+    browser = Chromium(service, screenshots)
+
+
+def tearDownModule():
+    browser.quit()
+
+
+class PageTest(unittest.TestCase):
+    """Every test also holds that the console is silent and no other host is asked."""
+
+    expected_complaint = None
+
+    def setUp(self):
+        # Each test has a host of its own, whose connections nobody else takes.
+        global origin
+        origin = Origin()
+        self.addCleanup(origin.stop)
+        self.addCleanup(origin.release)
+        browser.forget()
+        browser.look(1280)
+        browser.complaints()
+        browser.hosts()
+
+    def tearDown(self):
+        complaints = browser.complaints()
+        if self.expected_complaint:
+            complaints = [c for c in complaints if self.expected_complaint not in c]
+        self.assertEqual(complaints, [])
+        self.assertLessEqual(browser.hosts(), {service.address})
+        self.assertFalse(browser.driver.execute_script("return 'hacked' in window"))
+
+    def await_state(self, task, state):
+        end = time.monotonic() + 30
+        while (found := service.task(task)["state"]) != state:
+            self.assertLess(time.monotonic(), end, f"{found} instead of {state}")
+            time.sleep(0.05)
+
+    def await_figure(self, name, value):
+        browser.wait(".figure", f"{name}{value}")
+
+
+class SigningInTests(PageTest):
+    expected_complaint = "401 (Unauthorized)"
+
+    def test_a_wrong_key_is_refused_and_the_right_one_kept_for_the_tab(self):
+        browser.driver.get(service.address)
+        browser.photograph("sign-in")
+        self.assertEqual(browser.faults(), [])
+        browser.sign_in("trf_wrong_key")
+        browser.wait(".failure", "key")
+        self.assertEqual(browser.driver.find_elements(By.CSS_SELECTOR, "header nav"), [])
+        browser.sign_in(service.key)
+        browser.wait("h1", "Sessions")
+        browser.driver.refresh()
+        browser.wait("h1", "Sessions")
+        kept = browser.driver.execute_script(
+            "return [document.cookie, localStorage.length, sessionStorage.length]"
+        )
+        self.assertEqual(kept, ["", 0, 1])
+        browser.click("header button", "Sign out")
+        browser.wait("#key")
+        left = browser.driver.execute_script("return sessionStorage.length")
+        self.assertEqual(left, 0)
+
+    def test_a_key_that_has_ended_is_asked_for_again(self):
+        keys = service.send("POST", "/v1/keys", {"name": "page", "scopes": ["read"]})
+        browser.driver.get(service.address)
+        browser.sign_in(keys["key"])
+        browser.wait("h1", "Sessions")
+        service.send("DELETE", f"/v1/keys/{keys['id']}")
+        browser.wait("#key")
+        browser.wait(".failure", "key")
+
+    def test_a_key_that_may_only_read_is_told_so(self):
+        keys = service.send("POST", "/v1/keys", {"name": "reader", "scopes": ["read"]})
+        self.expected_complaint = "403 (Forbidden)"
+        service.session("only-read")
+        task = service.submit("only-read", [{"url": origin.url("/held/1")}])[0]
+        browser.driver.get(f"{service.address}/#/tasks/{task}")
+        browser.sign_in(keys["key"])
+        browser.click("button", "Suspend")
+        browser.wait(".notice.bad", "The key needs the scope “control”")
+        origin.release()
+
+
+class WatchingTests(PageTest):
+    def test_a_batch_is_watched_to_its_end(self):
+        configuration = {"retry": {"attempts_max": 2, "delay_base": 0.1}}
+        service.session("batch", configuration=configuration)
+        browser.open("#/sessions/default/batch")
+        browser.wait(".empty", "No tasks")
+        held = service.submit("batch", [{"url": origin.url("/held/1")}])[0]
+        browser.wait("tbody tr", "/held/1")
+        browser.wait("tbody .badge", "running")
+        browser.wait("tbody tr", "195 KiB of 391 KiB")
+        urls = [f"/file/{n}" for n in range(119)] + ["/missing/1"]
+        service.submit("batch", [{"url": origin.url(url)} for url in urls])
+        self.await_figure("Completed", 119)
+        self.await_figure("Failed", 1)
+        self.await_figure("Running", 1)
+        browser.wait("transfer-bar[aria-label^='119 completed, 1 failed, 0 cancelled, 1 outst']")
+        origin.release()
+        self.await_state(held, "completed")
+        self.await_figure("Completed", 120)
+        browser.wait("p", "121 of 121 tasks of this generation have ended")
+        # One page of rows is there, however many tasks there are.
+        browser.wait("tbody tr:nth-child(50)")
+        self.assertEqual(len(browser.texts("tbody tr")), 50)
+        browser.photograph("session-light")
+        self.assertEqual(browser.faults(), [])
+        browser.click("button", "Next")
+        browser.wait("[role=status]", "Page 2, 50 rows")
+        browser.click("button", "Next")
+        browser.wait("[role=status]", "Page 3, 21 rows")
+        browser.wait("tbody tr", "/missing/1")
+        browser.click("#state option[value=failed]")
+        browser.wait("tbody tr", "status 404")
+        browser.wait("tbody tr", "/file/", gone=True)
+        browser.open("#/sessions")
+        browser.wait("tbody tr", "batch")
+        browser.wait("tbody tr", "121 of 121")
+
+    def test_attempts_are_a_timeline(self):
+        configuration = {"retry": {"attempts_max": 2, "delay_base": 0.1}}
+        service.session("attempts", configuration=configuration)
+        task = service.submit("attempts", [{"url": origin.url("/broken/1")}])[0]
+        self.await_state(task, "failed")
+        browser.open(f"#/tasks/{task}")
+        browser.wait("transfer-timeline li .badge", "retried")
+        browser.wait("transfer-timeline li .badge", "failed")
+        rows = browser.texts("transfer-timeline ol > li")
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertIn("HTTP 503", row)
+            self.assertIn("First byte", row)
+        self.assertTrue(browser.texts("transfer-timeline .spans span"))
+        browser.wait("pre", "Later.")
+        # The host gets fewer connections for it, and says why.
+        browser.open("#/hosts")
+        browser.click("td a", str(origin.port))
+        browser.wait("h1", str(origin.port))
+        browser.wait("tbody td", "503")
+        browser.photograph("host")
+
+    def test_little_is_asked_for(self):
+        """A session at rest costs nothing, and a busy one no more than a few requests."""
+        service.session("calm")
+        browser.open("#/sessions/default/calm")
+        browser.wait(".live-state", "Live")
+        time.sleep(1)
+        script = "return performance.getEntriesByType('resource').length"
+        before = browser.driver.execute_script(script)
+        time.sleep(3)
+        self.assertEqual(browser.driver.execute_script(script), before)
+
+
+class ChangingTests(PageTest):
+    def test_a_task_is_suspended_resumed_cancelled_retried_and_deleted(self):
+        service.session("change")
+        task = service.submit("change", [{"url": origin.url("/held/1")}])[0]
+        browser.open(f"#/tasks/{task}")
+        browser.wait(".state .badge", "running")
+        browser.click("button", "Suspend")
+        browser.wait(".state .badge", "suspended")
+        browser.click("button", "Resume")
+        browser.wait(".state .badge", "running")
+        browser.click("button", "Cancel")
+        browser.wait("dialog[open] h2", "Cancel this task?")
+        browser.photograph("question")
+        self.assertEqual(browser.faults(), [])
+        browser.click("dialog button", "Keep as it is")
+        browser.wait("dialog", gone=True)
+        self.assertEqual(service.task(task)["state"], "running")
+        browser.click("button", "Cancel")
+        browser.click("dialog button", "Cancel the task")
+        browser.wait(".state .badge", "cancelled")
+        self.await_state(task, "cancelled")
+        origin.release()
+        browser.click("button", "Retry")
+        browser.wait(".state .badge", "completed")
+        browser.click("button", "Delete")
+        browser.click("dialog button", "Delete the task")
+        browser.wait("h1", "change")
+        browser.wait(".notice", "The task is deleted.")
+
+    def test_all_tasks_of_a_session_are_changed_at_once(self):
+        service.session("bulk", configuration={"retry": {"attempts_max": 1}})
+        urls = [f"/held/{n}" for n in range(4)] + ["/missing/1"]
+        service.submit("bulk", [{"url": origin.url(url)} for url in urls])
+        browser.open("#/sessions/default/bulk")
+        self.await_figure("Failed", 1)
+        browser.click("button", "Suspend all")
+        browser.wait(".operation", "suspend: 4 of 4 tasks changed, completed")
+        self.await_figure("Waiting", 4)
+        browser.click("button", "Resume all")
+        browser.wait(".operation", "resume: 4 of 4 tasks changed, completed")
+        self.await_figure("Running", 4)
+        browser.click("button", "Cancel all")
+        browser.click("dialog button", "Cancel all tasks")
+        self.await_figure("Cancelled", 4)
+        browser.click("button", "Retry failed")
+        browser.wait(".operation", "retry: 1 of 1 tasks changed, completed")
+        browser.click("button", "Invalidate")
+        browser.click("dialog button", "Invalidate the session")
+        browser.wait("p", "This session has ended")
+        # The stream of an ended session is not asked for again and again.
+        self.expected_complaint = "404 (Not Found)"
+
+    def test_a_delivery_is_replayed(self):
+        receiver = Receiver(500, answer=HTML.encode())
+        hook = {"url": receiver.url("/hook"), "session_identifier": "hooks", "description": HTML}
+        service.session("hooks")
+        subscription = service.send("POST", "/v1/subscriptions", hook)["id"]
+        service.submit("hooks", [{"url": origin.url("/file/1")}])
+        browser.open("#/subscriptions")
+        browser.wait("td", HTML[:40])
+        browser.click("td a", receiver.url("/hook"))
+        browser.wait("tbody .badge", "waiting")
+        browser.wait("tbody td", "500")
+        browser.wait("tbody td .foreign", CORPUS[0])
+        browser.photograph("deliveries")
+        self.assertEqual(browser.faults(), [])
+        receiver.status = 204
+        browser.click("tbody button", "Replay")
+        browser.wait(".notice", "The message is sent again.")
+        browser.wait(".attempts li", "accepted, 204")
+        identifiers = {identifier for identifier, _, _ in receiver.received}
+        self.assertEqual(len(identifiers), 1)
+        self.assertEqual(receiver.received[-1][2], 204)
+        browser.click("button", "Send a test")
+        browser.wait(".notice", "Accepted with 204")
+        browser.click("button", "Disable")
+        browser.wait(".badge", "disabled")
+        self.assertFalse(service.send("GET", f"/v1/subscriptions/{subscription}")["enabled"])
+        browser.click("button", "Enable")
+        browser.wait(".badge", "enabled")
+        receiver.stop()
+
+
+class StrangersTests(PageTest):
+    """Text of strangers stays text, wherever it is shown."""
+
+    def test_sessions_tasks_and_responses(self):
+        origin.missing = HTML.encode()
+        origin.fields = {"X-Note": HTML, "Content-Type": "text/html", "ETag": '"<b>"'}
+        identifiers = [text[:255] for text in CORPUS] + ["a/b?c#d%2F", "\u202egnp.exe"]
+        tasks = []
+        for index, identifier in enumerate(identifiers):
+            service.session(identifier, configuration={"retry": {"attempts_max": 1}})
+            tasks += service.submit(identifier, [
+                {
+                    "url": origin.url(f"/{kind}/{index}?q={CORPUS[1].replace(' ', '%20')}"),
+                    "client_persisted_string": identifier + "\u202e\u0000\u2066",
+                    "destination": {"path": f"<img src=x onerror=window.hacked=1> {kind} {index}"},
+                }
+                for kind in ("file", "missing")
+            ])
+        browser.open("#/sessions")
+        for identifier in CORPUS:
+            browser.wait("td bdi", identifier)
+        browser.wait("td bdi", "\\u{202e}gnp.exe")
+        browser.photograph("strangers-sessions")
+        for identifier in [CORPUS[0], "a/b?c#d%2F", CORPUS[7]]:
+            browser.open("#/sessions")
+            browser.click("td a", identifier)
+            browser.wait("h1 bdi", identifier)
+            self.await_figure("Completed", 1)
+            browser.wait("tbody td bdi", identifier + "\\u{202e}\\u{0}\\u{2066}")
+            self.hold_that_nothing_is_markup()
+        for task in tasks[:2]:
+            self.await_state(task, "completed" if task == tasks[0] else "failed")
+            browser.open(f"#/tasks/{task}")
+            browser.wait(".facts dd", CORPUS[0])
+            if task == tasks[0]:
+                browser.wait("details .facts dd", CORPUS[1])
+            else:
+                browser.wait("pre", CORPUS[1])
+            self.hold_that_nothing_is_markup()
+            browser.photograph("strangers-task")
+            self.assertEqual(browser.faults(), [])
+
+    def test_names_in_the_background(self):
+        settings = {"permitted_identifiers": ["*"]}
+        service.send("PATCH", "/v1/tenant/background-settings", settings)
+        service.send("POST", "/v1/assertions", {"name": CORPUS[1], "client": "default"})
+        name = "com.example.refresh"
+        handler = {"kind": "processing", "has_expiration_handler": True}
+        service.send("PUT", f"/v1/background-tasks/handlers/{name}", handler)
+        service.send("POST", "/v1/background-tasks/requests", {
+            "identifier": name,
+            "earliest_begin_at": "2099-01-01T00:00:00Z",
+        })
+        browser.open("#/background")
+        browser.wait("td bdi", CORPUS[1])
+        browser.wait("td", "date")
+        browser.wait("td bdi", name)
+        browser.wait("#client option", "default")
+        self.hold_that_nothing_is_markup()
+        browser.photograph("background")
+        self.assertEqual(browser.faults(), [])
+        for address in ["#/sessions/%E0%A4%A", "#/tasks/<script>", "#/__proto__", "#/hosts/<b>"]:
+            browser.open(address)
+            browser.wait("h1")
+        self.expected_complaint = "404 (Not Found)"
+
+    def hold_that_nothing_is_markup(self):
+        found = browser.driver.execute_script(
+            """
+            const all = [...document.querySelectorAll("*")];
+            return [
+                document.scripts.length,
+                all.filter((e) => ["IMG", "IFRAME", "BASE", "OBJECT"].includes(e.tagName)).length,
+                all.filter((e) => e.getAttributeNames().some((n) => n.startsWith("on"))).length,
+                [...document.links].filter((a) => a.origin !== location.origin).length,
+            ];
+            """
+        )
+        self.assertEqual(found, [1, 0, 0, 0])
+
+
+class LookingTests(PageTest):
+    def test_every_view_fits_and_can_be_read(self):
+        service.session("looks", configuration={"retry": {"attempts_max": 2, "delay_base": 0.1}})
+        tasks = service.submit("looks", [
+            {"url": origin.url("/held/1"), "client_persisted_string": "album 7"},
+            {"url": origin.url("/file/" + "long-name-" * 30)},
+            {"url": origin.url("/missing/1")},
+            {"url": origin.url("/file/2"), "earliest_begin_at": "2099-01-01T00:00:00Z"},
+            {"url": origin.url("/broken/1")},
+        ])
+        self.await_state(tasks[4], "failed")
+        subscriptions = service.send("GET", "/v1/subscriptions")["items"]
+        views = {
+            "sessions": ("#/sessions", "tbody tr"),
+            "session": ("#/sessions/default/looks", "tbody tr"),
+            "task": (f"#/tasks/{tasks[4]}", "transfer-timeline li"),
+            "hosts": ("#/hosts", "h1"),
+            "subscriptions": ("#/subscriptions", "h1"),
+            "background": ("#/background", "h2"),
+            "tenant": ("#/tenant", ".facts"),
+        }
+        if subscriptions:
+            views["deliveries"] = (f"#/subscriptions/{subscriptions[0]['id']}", ".facts")
+        every, some = list(views), ["sessions", "session", "task"]
+        contrast = ["color-contrast"]
+        for width, scheme, names, rules in [
+            (1600, "light", every, None),
+            (1600, "dark", every, contrast),
+            (320, "light", every, contrast),
+            (320, "dark", some, contrast),
+        ]:
+            browser.look(width, scheme=scheme)
+            for name in names:
+                address, selector = views[name]
+                browser.open(address)
+                browser.wait(selector)
+                browser.wait(".live-state", "Live")
+                where = f"{name}-{scheme}-{width}"
+                self.assertLessEqual(browser.overflow(), 0, where)
+                browser.photograph(where)
+                self.assertEqual(browser.faults(rules), [], where)
+
+    def test_the_keyboard_reaches_everything_and_is_seen(self):
+        service.session("keys")
+        service.submit("keys", [{"url": origin.url("/held/1")}])
+        browser.open("#/sessions/default/keys")
+        browser.wait("tbody .badge", "running")
+        active = browser.driver.switch_to.active_element
+        reached = []
+        for _ in range(30):
+            active.send_keys(Keys.TAB)
+            active = browser.driver.switch_to.active_element
+            seen = browser.driver.execute_script(
+                """
+                const e = document.activeElement;
+                const style = getComputedStyle(e);
+                const label = e.labels?.[0]?.textContent;
+                const name = e.getAttribute("aria-label") ?? label ?? e.textContent;
+                return [e.tagName, name, style.outlineStyle, parseFloat(style.outlineWidth)];
+                """
+            )
+            if seen[0] == "BODY":
+                break
+            reached.append(seen[1])
+            self.assertNotEqual(seen[2], "none", seen)
+            self.assertGreaterEqual(seen[3], 1, seen)
+        begin = ["Skip to the content", "transferd", "Sessions", "Hosts", "Subscriptions"]
+        self.assertEqual(reached[:5], begin)
+        url = origin.url("/held/1")
+        for name in ["Suspend all", "Invalidate…", "State", "Client string", f"Suspend {url}"]:
+            self.assertIn(name, reached)
+        # A question takes the focus, Escape answers no, and the focus goes back.
+        cancel = browser.wait(f"button[aria-label='Cancel {url}']")
+        cancel.send_keys(Keys.ENTER)
+        browser.wait("dialog[open]")
+        focused = browser.driver.switch_to.active_element
+        self.assertEqual(focused.text, "Keep as it is")
+        focused.send_keys(Keys.ESCAPE)
+        browser.wait("dialog", gone=True)
+        label = browser.driver.switch_to.active_element.get_attribute("aria-label")
+        self.assertEqual(label, f"Cancel {url}")
+        # A change of the view moves the focus to its heading.
+        browser.wait("header nav a", "Hosts").send_keys(Keys.ENTER)
+        browser.wait("h1", "Hosts")
+        self.assertEqual(browser.driver.switch_to.active_element.text, "Hosts")
+
+
+if __name__ == "__main__":
+    ARGUMENTS = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2, failfast=False)
