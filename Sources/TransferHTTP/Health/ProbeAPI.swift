@@ -55,6 +55,7 @@ package struct ProbeAPI: Sendable {
             connections: connections,
             counters: counters,
             logger: logger,
+            refusals: RefusalLog(logger),
             handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }

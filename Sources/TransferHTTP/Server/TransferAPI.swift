@@ -188,7 +188,8 @@ package struct TransferAPI: Sendable {
             resources: SharedResources(bodyBytesMax: bodyBytesMax),
             connections: connections,
             counters: counters,
-            logger: logger
+            logger: logger,
+            refusals: RefusalLog(logger)
         )
     }
 
