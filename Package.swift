@@ -98,22 +98,22 @@ let package = Package(
             dependencies: [crypto, structuredFields],
             swiftSettings: swiftSettings
         ),
+        // Seals the secrets that the database keeps.
+        .target(
+            name: "TransferSecrets",
+            dependencies: ["TransferModel", crypto],
+            swiftSettings: swiftSettings
+        ),
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",
-            dependencies: ["TransferModel", "Postgres", crypto, logging],
+            dependencies: ["TransferModel", "TransferSecrets", "Postgres", crypto, logging],
             swiftSettings: swiftSettings
         ),
         // The directory of all results and sources, opened beneath its root only; checksums of files.
         .target(
             name: "TransferContainer",
             dependencies: ["TransferModel", "CLinux", crypto],
-            swiftSettings: swiftSettings
-        ),
-        // Seals the secrets that the database keeps.
-        .target(
-            name: "TransferSecrets",
-            dependencies: ["TransferModel", crypto],
             swiftSettings: swiftSettings
         ),
         // Counters and histograms, the list of all metrics, and Prometheus' text form.
@@ -217,7 +217,7 @@ let package = Package(
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferMetrics"),
-        testTarget("TransferStore", "TransferModel", "Postgres", logging),
+        testTarget("TransferStore", "TransferSecrets", "TransferModel", "Postgres", logging),
         testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
         testTarget(

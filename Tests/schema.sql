@@ -529,6 +529,13 @@ CREATE TABLE revocation (
     CONSTRAINT revocation_pkey PRIMARY KEY (fence)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE secrets_key (
+    name bytea NOT NULL,
+    first_used_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT secrets_key_name_check CHECK ((octet_length(name) = 4)),
+    CONSTRAINT secrets_key_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE session (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -607,7 +614,7 @@ CREATE TABLE signing_secret (
     expires_at timestamp with time zone,
     CONSTRAINT signing_secret_number_check CHECK ((number > 0)),
     CONSTRAINT signing_secret_pkey PRIMARY KEY (subscription_id, number),
-    CONSTRAINT signing_secret_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64))),
+    CONSTRAINT signing_secret_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 128))),
     CONSTRAINT signing_secret_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES subscription(id)
 );
 
@@ -675,7 +682,7 @@ CASE kind
     WHEN 'upload'::text THEN 1
     ELSE ((upload_data IS NOT NULL))::integer
 END)),
-    CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
+    CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65664)) NOT VALID
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE task_count (

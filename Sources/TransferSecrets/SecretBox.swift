@@ -6,11 +6,15 @@ package import TransferModel
 ///
 /// AES-256-GCM with random nonces (NIST SP 800-38D §8.2.2). Each tenant and purpose has a key of
 /// its own, derived by HKDF (RFC 5869), so that a value moved to another tenant does not open, and
-/// no key comes near the number of messages that random nonces allow.
+/// no key comes near the number of messages that random nonces allow. The row is authenticated with
+/// the value, which does not open in another one.
 package struct SecretBox: Sendable {
     private static let version: UInt8 = 1
+    /// The bytes that a sealed value has beyond the value: version, name of the key, nonce and tag.
+    package static let overhead = 1 + 4 + 12 + 16
 
     private let keys: [SecretsKey]
+    private let derived = DerivedKeys()
 
     /// Creates a box whose first key seals; the others only open what they have sealed before.
     ///
@@ -24,6 +28,15 @@ package struct SecretBox: Sendable {
     package enum Purpose: String, Sendable {
         case credential
         case accessToken = "access_token"
+        case tokenEndpoint = "token_endpoint"
+        case signingSecret = "signing_secret"
+        case subscriptionURL = "subscription_url"
+        case subscriptionHeaders = "subscription_headers"
+        case sessionHeaders = "session_headers"
+        case taskURL = "task_url"
+        case taskHeaders = "task_headers"
+        case taskBody = "task_body"
+        case response
     }
 
     /// The reasons why a sealed value does not open.
@@ -34,15 +47,32 @@ package struct SecretBox: Sendable {
         case damaged
     }
 
+    /// The name of the key that seals.
+    package var sealingKeyName: [UInt8] { keys[0].name }
+    /// The names of all keys, which open.
+    package var keyNames: [[UInt8]] { keys.map(\.name) }
+
+    /// Returns whether a value was sealed with another key than the one that seals now.
+    package func isSealedWithOlderKey(_ sealed: [UInt8]) -> Bool {
+        sealed.count > 5 && !sealed[1..<5].elementsEqual(sealingKeyName)
+    }
+
     /// Returns the bytes for the database: version, name of the key, nonce, ciphertext and tag.
+    ///
+    /// The value opens only with the same `row`, which need not be secret; by default with none.
     package func seal(
         _ bytes: [UInt8],
         for purpose: Purpose,
-        of tenant: TenantID
+        of tenant: TenantID,
+        in row: [UInt8] = []
     ) throws(Failure) -> [UInt8] {
         let key = keys[0]
         do {
-            let box = try AES.GCM.seal(bytes, using: Self.derive(key, purpose, tenant))
+            let box = try AES.GCM.seal(
+                bytes,
+                using: derived.key(from: key, for: purpose, of: tenant),
+                authenticating: row
+            )
             guard let combined = box.combined else { throw Failure.damaged }
             return [Self.version] + key.name + combined
         } catch {
@@ -54,7 +84,8 @@ package struct SecretBox: Sendable {
     package func open(
         _ sealed: [UInt8],
         for purpose: Purpose,
-        of tenant: TenantID
+        of tenant: TenantID,
+        in row: [UInt8] = []
     ) throws(Failure) -> [UInt8] {
         guard sealed.count > 5, sealed[0] == Self.version else { throw .damaged }
         guard let key = keys.first(where: { $0.name.elementsEqual(sealed[1..<5]) }) else {
@@ -62,21 +93,15 @@ package struct SecretBox: Sendable {
         }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed[5...])
-            return Array(try AES.GCM.open(box, using: Self.derive(key, purpose, tenant)))
+            return Array(
+                try AES.GCM.open(
+                    box,
+                    using: derived.key(from: key, for: purpose, of: tenant),
+                    authenticating: row
+                )
+            )
         } catch {
             throw .damaged
         }
-    }
-
-    private static func derive(
-        _ key: SecretsKey,
-        _ purpose: Purpose,
-        _ tenant: TenantID
-    ) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key.key,
-            info: Data("transferd \(purpose.rawValue) \(tenant)".utf8),
-            outputByteCount: SecretsKey.byteCount
-        )
     }
 }

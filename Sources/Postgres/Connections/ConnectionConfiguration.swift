@@ -1,4 +1,5 @@
 internal import CLibPQ
+import Glibc
 
 /// The address of the server and the settings of a connection to it.
 package struct ConnectionConfiguration: Sendable {
@@ -44,6 +45,52 @@ package struct ConnectionConfiguration: Sendable {
         guard let options = unsafe PQconninfoParse(url, nil) else { return false }
         unsafe PQconninfoFree(options)
         return true
+    }
+}
+
+extension ConnectionConfiguration {
+    /// Whether the connection leaves this machine and nobody has said whether it is encrypted.
+    ///
+    /// libpq then tries encryption, accepts any certificate, and falls back to none (PostgreSQL
+    /// manual, "SSL Support", table of `sslmode`).
+    package var leavesEncryptionOpen: Bool {
+        let given = parameters
+        // A service file may say anything.
+        guard given["service"] == nil, given["sslmode"] == nil,
+            Self.variable("PGSERVICE") == nil, Self.variable("PGSSLMODE") == nil
+        else { return false }
+        let hosts =
+            given["hostaddr"] ?? given["host"]
+            ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
+        return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
+    }
+
+    private static func isOnThisMachine(_ host: String) -> Bool {
+        // A directory, or an abstract name, of a socket.
+        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
+            || host.hasPrefix("127.")
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The parameters that the URL gives, by keyword; none if libpq cannot read it.
+    private var parameters: [String: String] {
+        guard let options = unsafe PQconninfoParse(url, nil) else { return [:] }
+        defer { unsafe PQconninfoFree(options) }
+        var parameters: [String: String] = [:]
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                let text = unsafe String(cString: value)
+                if !text.isEmpty { parameters[unsafe String(cString: keyword)] = text }
+            }
+            unsafe option += 1
+        }
+        return parameters
     }
 }
 

@@ -220,6 +220,9 @@ struct AttemptStarter {
 
 extension TaskClaim {
     fileprivate func parsedURL() throws(TransferFailure) -> CurlURL {
+        guard !hasUnreadableSecrets else {
+            throw TransferFailure(.couldNotConnect, "This service cannot open the request.")
+        }
         do throws(CurlError) {
             return try CurlURL(url)
         } catch {

@@ -60,6 +60,8 @@ struct ResponseStateMachine {
     private(set) var url: CurlURL
     private(set) var redirects = 0
     private let redirectsMax: Int
+    /// The next request, if it has a body that other origins must not get.
+    private var guarded: TransferRequest?
     private let expectedSize: Int64?
     private let deliversErrors: Bool
     /// The range that the next request asks for; nil to ask for all.
@@ -68,12 +70,14 @@ struct ResponseStateMachine {
     init(
         url: CurlURL,
         redirectsMax: Int,
+        guarding request: TransferRequest? = nil,
         expectedSize: Int64? = nil,
         deliversErrors: Bool = false,
         resumePoint: ResumePoint? = nil
     ) {
         self.url = url
         self.redirectsMax = redirectsMax
+        guarded = request
         self.expectedSize = expectedSize
         self.deliversErrors = deliversErrors
         self.resumePoint = resumePoint
@@ -93,6 +97,7 @@ struct ResponseStateMachine {
         if Self.isRedirect(head.status), !deliversErrors || canFollow(head) {
             do throws(TransferFailure) {
                 state = .redirecting(try target(of: head))
+                guarded = guarded?.redirected(status: head.status)
             } catch {
                 state = .failing(error)
             }
@@ -261,6 +266,12 @@ struct ResponseStateMachine {
         }
         guard url.scheme == "http" || next.scheme == "https" else {
             throw refuse("The server redirected from https to http.")
+        }
+        guard
+            next.isSameOrigin(as: url)
+                || guarded?.redirected(status: head.status).upload == nil
+        else {
+            throw refuse("The server redirected the body to another origin.")
         }
         return next
     }

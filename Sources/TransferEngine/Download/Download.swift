@@ -125,6 +125,7 @@ final class Download: CurlSink, TransferAttempt {
                 machine: ResponseStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
+                    guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
                     expectedSize: claim.options.expectedSize,
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),

@@ -93,6 +93,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 machine: ResponseStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
+                    guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 request: claim.request,

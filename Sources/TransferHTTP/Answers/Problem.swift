@@ -131,7 +131,7 @@ struct Problem: Error, Sendable {
     var closesConnection: Bool {
         switch sharedLimit {
         case .connections, .tenantConnections, .stagedBytes, .wrongKeys: true
-        default: code == .unauthorized || code == .bodyTooLarge
+        default: code == .unauthorized || code == .bodyTooLarge || code == .malformedRequest
         }
     }
 
@@ -157,8 +157,12 @@ extension Problem {
     init(any error: any Error) {
         self =
             (error as? Problem) ?? (error as? StoreError).map(Problem.init)
+            ?? MalformedRequest(error).map(Problem.init)
             ?? Problem(.internalError)
     }
+
+    /// The problem of a request that is not HTTP to the letter.
+    init(_ refusal: MalformedRequest) { self.init(.malformedRequest, refusal.detail) }
 
     /// The problem that a client is told for a failure of the store, never with its cause.
     init(_ error: StoreError) {

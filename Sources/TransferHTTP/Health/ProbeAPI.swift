@@ -56,6 +56,7 @@ package struct ProbeAPI: Sendable {
             counters: counters,
             hasPage: false,
             logger: logger,
+            refusals: RefusalLog(logger),
             handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }

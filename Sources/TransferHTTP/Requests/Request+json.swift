@@ -65,6 +65,8 @@ extension Request {
         let announced = headers[.contentLength].flatMap(Int.init)
         var bytes: [UInt8] = []
         var count = 0
+        // At once, before the client sends them.
+        guard announced ?? 0 <= Self.bodyBytesMax else { throw Self.tooLarge }
         var refusal = await refusal(ofBytes: announced ?? 0, resources)
         if refusal == nil { bytes.reserveCapacity(announced ?? 0) }
         let deadline = ContinuousClock.now + (resources?.bodyTimeout ?? .seconds(60))
@@ -102,7 +104,6 @@ extension Request {
     /// If several bodies were read at once, each would hold a part of the room that one needs as a
     /// whole.
     private func refusal(ofBytes count: Int, _ resources: RequestResources?) async -> Problem? {
-        guard count <= Self.bodyBytesMax else { return Self.tooLarge }
         do throws(Problem) {
             try await resources?.awaitRoom(forBytes: count)
             return nil

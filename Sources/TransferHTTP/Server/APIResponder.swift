@@ -3,7 +3,6 @@ import HTTPTypes
 package import Hummingbird
 import Logging
 import NIOCore
-import NIOHTTP1
 import TransferModel
 import TransferStore
 import TransferWire
@@ -27,6 +26,7 @@ package struct APIResponder: HTTPResponder {
     /// Whether the page is there; without it, its paths are unknown like any other.
     let hasPage: Bool
     let logger: Logger
+    let refusals: RefusalLog
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
@@ -38,18 +38,21 @@ package struct APIResponder: HTTPResponder {
         let start = ContinuousClock.now
         let requestID = UUID.version7().text
         var response: Response
+        var caller: Caller?
         do {
             var context = context
             context.requestID = requestID
-            response = try await admitted(request, context: context)
-        } catch let error as HTTPParserError {
-            throw error
+            response = try await admitted(request, context: context, caller: &caller)
         } catch {
-            response = answer(to: problem(for: error, requestID: requestID), requestID: requestID)
+            let problem = problem(for: error, requestID: requestID)
+            if RefusalLog.statuses.contains(problem.code.status) {
+                refusals.add(problem, request, context, caller, requestID: requestID)
+            }
+            response = answer(to: problem, requestID: requestID)
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID
-        Self.addSecurityHeaders(to: &response)
+        Self.addSecurityFields(to: &response.headers)
         let duration = ContinuousClock.now - start
         counters.count(
             method: request.method.rawValue,
@@ -70,8 +73,12 @@ package struct APIResponder: HTTPResponder {
         return response
     }
 
-    /// Answers a request that is allowed on its connection.
-    private func admitted(_ request: Request, context: APIContext) async throws -> Response {
+    /// Answers a request that is allowed on its connection; sets `caller` once that is known.
+    private func admitted(
+        _ request: Request,
+        context: APIContext,
+        caller known: inout Caller?
+    ) async throws -> Response {
         let path = request.uri.path
         if !OperationRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
             throw Problem(exhausted: .connections)
@@ -83,6 +90,7 @@ package struct APIResponder: HTTPResponder {
                 of: request.headers,
                 from: PeerAddress(context.channel.remoteAddress)
             )
+            known = caller
             try connections.claim(context.channel, for: caller.tenant)
             context.caller = caller
         }
@@ -145,27 +153,37 @@ package struct APIResponder: HTTPResponder {
     }
 
     private func answer(to problem: Problem, requestID: String) -> Response {
-        let details = ProblemDetails(problem, requestID: requestID)
-        var headers = problem.headers
-        headers[.contentType] = "application/problem+json"
-        if problem.closesConnection { headers[.connection] = "close" }
-        // The details contain nothing that cannot be encoded; should that ever change, the status
-        // is still sent.
-        let body = (try? WireEncoder.encode(details)) ?? []
+        let document = Self.document(of: problem, requestID: requestID)
         return Response(
             status: HTTPResponse.Status(code: problem.code.status),
-            headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+            headers: document.fields,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document.body))
         )
+    }
+
+    /// Returns the fields and the body of an answer that reports a problem.
+    static func document(
+        of problem: Problem,
+        requestID: String
+    ) -> (fields: HTTPFields, body: [UInt8]) {
+        let details = ProblemDetails(problem, requestID: requestID)
+        var fields = problem.headers
+        fields[.contentType] = "application/problem+json"
+        fields[.requestID] = requestID
+        if problem.closesConnection { fields[.connection] = "close" }
+        addSecurityFields(to: &fields)
+        // The details contain nothing that cannot be encoded; should that ever change, the status
+        // is still sent.
+        return (fields, (try? WireEncoder.encode(details)) ?? [])
     }
 
     /// Adds header fields that keep browsers from rendering, sniffing, framing or storing an
     /// answer, which is data for programs; the page alone has rules of its own.
-    private static func addSecurityHeaders(to response: inout Response) {
-        response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.referrerPolicy] = "no-referrer"
-        guard response.headers[.contentSecurityPolicy] == nil else { return }
-        response.headers[.cacheControl] = "no-store"
-        response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+    private static func addSecurityFields(to fields: inout HTTPFields) {
+        fields[.xContentTypeOptions] = "nosniff"
+        fields[.referrerPolicy] = "no-referrer"
+        guard fields[.contentSecurityPolicy] == nil else { return }
+        fields[.cacheControl] = "no-store"
+        fields[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
     }
 }

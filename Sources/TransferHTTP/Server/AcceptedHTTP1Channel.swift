@@ -2,6 +2,7 @@ import Glibc
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTPTypesHTTP1
 
 /// HTTP/1.1 on accepted connections.
 struct AcceptedHTTP1Channel: ServerChildChannel {
@@ -19,6 +20,10 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
             try pipeline.addHandler(
                 ConnectionGate(registry: connections, requests: requests),
                 position: .first
+            )
+            try pipeline.addHandler(
+                HeadGuard(),
+                position: .before(try pipeline.handler(type: HTTP1ToHTTPServerCodec.self))
             )
             if let options = channel.syncOptions {
                 try options.setOption(.maxMessagesPerRead, value: 1)

@@ -1,5 +1,6 @@
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 
 /// A handler that passes the bytes of one request at a time to the parser, and ends a connection
 /// when expected data does not arrive or is not taken.
@@ -23,6 +24,12 @@ final class ConnectionGate: ChannelDuplexHandler {
     /// client's last byte, which the kernel delivers as a whole.
     private static let unaskedBytesMax = 8 * 1024 * 1024
 
+    /// The maximum number of bytes of a body that are no content: at its start, which leaves room
+    /// for a slice that is not passed on yet, and for each byte of content; a chunk of one byte has
+    /// five.
+    private static let framingBytesMax = 64 * 1024
+    private static let framingBytesPerByteMax = 8
+
     private let registry: ConnectionRegistry
     private let requests: RequestGate
     private var bounds: ConnectionBounds { registry.bounds }
@@ -43,6 +50,8 @@ final class ConnectionGate: ChannelDuplexHandler {
     /// The bytes received of the current body, the time spent waiting for them, and the bytes
     /// discarded at the end.
     private var bodyBytes = 0
+    /// Of these, the bytes that are no framing; what the parser reads as extensions of chunks is.
+    private var contentBytes = 0
     private var asked = Duration.zero
     private var discardedBytes = 0
 
@@ -169,10 +178,21 @@ extension ConnectionGate {
             }
             if machine.isReadingBody { bodyBytes += count }
             context.fireChannelRead(Self.wrapInboundOut(slice))
+            guard !machine.isReadingBody || !hasTooMuchFraming else {
+                held.clear()
+                return context.fireErrorCaught(HTTPParserError.invalidChunkSize)
+            }
         }
         if held.readableBytes == 0 { held = ByteBuffer() }
         passInputClosed(context)
         setTimer()
+    }
+
+    /// Whether a body comes with more framing than any client needs, as in extensions of chunks,
+    /// which are bounded nowhere else.
+    private var hasTooMuchFraming: Bool {
+        bodyBytes - contentBytes
+            > Self.framingBytesMax + Self.framingBytesPerByteMax * contentBytes
     }
 
     private var sliceBytes: Int {
@@ -238,14 +258,20 @@ extension ConnectionGate {
 // Called by the gate after the parser.
 extension ConnectionGate {
     var holdsInput: Bool { machine.holdsInput }
+    /// Whether no request is being read or answered.
+    var isBetweenRequests: Bool { machine.isWaiting && !machine.isClosing }
 
     func headRead() {
         machine.headRead()
         isFirst = false
         bodyBytes = 0
+        contentBytes = 0
         asked = .zero
         if let context { registry.setBusy(context.channel) }
     }
+
+    /// Notes that the parser has passed on so many bytes of a body.
+    func bodyRead(_ count: Int) { contentBytes += count }
 
     func requestRead() {
         if machine.requestRead() { exchangeEnded() }

@@ -194,7 +194,8 @@ package struct TransferAPI: Sendable {
             connections: connections,
             counters: counters,
             hasPage: page != nil,
-            logger: logger
+            logger: logger,
+            refusals: RefusalLog(logger)
         )
     }
 

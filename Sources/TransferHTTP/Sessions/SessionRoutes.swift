@@ -314,6 +314,10 @@ extension Session {
         do {
             let request = try SessionPatchRequest(
                 changing: SessionDocument(self).configuration,
+                headers: Dictionary(
+                    configuration.additionalHeaders.map { ($0.name, $0.value) },
+                    uniquingKeysWith: { first, _ in first }
+                ),
                 by: patch
             )
             return try request.configuration?.configuration() ?? SessionConfiguration()
@@ -335,10 +339,7 @@ extension SessionDocument {
             id: session.id.uuid.text,
             kind: session.kind.rawValue,
             configuration: Configuration(
-                additionalHeaders: Dictionary(
-                    configuration.additionalHeaders.map { ($0.name, $0.value) },
-                    uniquingKeysWith: { first, _ in first }
-                ),
+                headerNames: configuration.additionalHeaders.map(\.name),
                 totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
                 sharedContainerIdentifier: configuration.sharedContainerIdentifier,
                 resultRetention: configuration.resultRetention.map { $0 / .seconds(1) },

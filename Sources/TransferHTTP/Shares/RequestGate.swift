@@ -1,6 +1,10 @@
+import Foundation
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
+import TransferModel
+import TransferWire
 
 /// A handler that passes one request at a time, and notes when its answer has been sent.
 ///
@@ -20,6 +24,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether parts of further requests are held.
     var isHolding: Bool { !held.isEmpty }
     private var context: ChannelHandlerContext?
+    private var hasRefused = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -53,7 +58,9 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let request):
             bodyBytesLeft = request.headerFields[.contentLength].flatMap(Int.init)
             connection?.headRead()
-        case .body(let bytes): bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
+        case .body(let bytes):
+            bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
+            connection?.bodyRead(bytes.readableBytes)
         case .end: connection?.requestRead()
         }
         context.fireChannelRead(Self.wrapInboundOut(part))
@@ -61,7 +68,42 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connection?.broke()
-        context.fireErrorCaught(error)
+        guard let refusal = MalformedRequest(error) else { return context.fireErrorCaught(error) }
+        // What the parser makes of the bytes behind a refused request.
+        guard !hasRefused else { return }
+        guard let connection, connection.isBetweenRequests, held.isEmpty else {
+            // The handler of the request in progress reads it in place of the rest of the body.
+            return context.fireErrorCaught(
+                error is HTTPParserError ? error : HTTPParserError.unknown
+            )
+        }
+        hasRefused = true
+        answer(refusal, connection, context)
+    }
+
+    /// Answers a request of which no handler learns; the connection ends after that.
+    private func answer(
+        _ refusal: MalformedRequest,
+        _ connection: ConnectionGate,
+        _ context: ChannelHandlerContext
+    ) {
+        connection.headRead()
+        connection.requestRead()
+        let answer = APIResponder.document(
+            of: Problem(refusal),
+            requestID: UUID.version7().text
+        )
+        var fields = answer.fields
+        fields[.contentLength] = "\(answer.body.count)"
+        let head = HTTPResponse(
+            status: HTTPResponse.Status(code: ProblemDetails.Code.malformedRequest.status),
+            headerFields: fields
+        )
+        write(context: context, data: wrapOutboundOut(.head(head)), promise: nil)
+        let body = context.channel.allocator.buffer(bytes: answer.body)
+        write(context: context, data: wrapOutboundOut(.body(body)), promise: nil)
+        write(context: context, data: wrapOutboundOut(.end(nil)), promise: nil)
+        context.flush()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -71,6 +71,11 @@ final class Authenticator: Sendable {
         return caller
     }
 
+    /// Returns the identifier of the key in `fields`, which may be any; nil without one.
+    static func identifier(of fields: HTTPFields) -> String? {
+        fields[.authorization].flatMap(bearerToken).flatMap { APIKey($0)?.id }
+    }
+
     /// Forgets a key that this instance has revoked.
     func forget(_ id: String) {
         cache.withLock { $0[id] = nil }

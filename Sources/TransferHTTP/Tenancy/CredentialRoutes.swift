@@ -114,7 +114,9 @@ extension CredentialDocument {
         case .basic(let username): self.username = username
         case .header(let name): headerName = name
         case .oauth2RefreshToken(let endpoint):
-            tokenURL = endpoint.url
+            // Its query may be a secret as well.
+            tokenURL = endpoint.url.split(separator: "?", omittingEmptySubsequences: false).first
+                .map(String.init)
             clientID = endpoint.clientID
             scope = endpoint.scope
         }

@@ -37,6 +37,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var decompresses: Bool?
     /// The most redirects that one attempt follows.
     package var redirectsMax: Int?
+    /// Whether a redirect to another origin that keeps the method takes the body there.
+    package var sendsBodyToOtherOrigins: Bool?
     /// The largest file, in bytes.
     package var sizeMax: Int64?
     /// The most connections that fetch one file together; 1 to fetch it from start to end.
@@ -79,6 +81,7 @@ package struct TransferOptions: Equatable, Sendable {
         .flag("asks_for_credential", \.asksForCredential),
         .flag("decompresses", \.decompresses),
         .integer("redirects_max", \.redirectsMax, 0...10),
+        .flag("sends_body_to_other_origins", \.sendsBodyToOtherOrigins),
         .integer("size_max", \.sizeMax, 0...Int64.max),
         .integer("segments_max", \.segmentsMax, 1...16),
         .choice("tls/minimum_version", \.requiresTLS13, ["1.2": false, "1.3": true]),

@@ -28,6 +28,9 @@ package struct TaskClaim: Sendable {
     package var partial: PartialDownload?
     /// The authorities that the tenant's tasks trust besides the system's or their own.
     package let tenantAuthorities: CertificateAuthorities?
+    /// Whether ``url``, ``headers`` and ``request`` are not what the client gave, because this
+    /// service cannot open it; no request may be made of them.
+    package var hasUnreadableSecrets = false
     /// The certificate shown to the task's own origin if that asks for one, and to no other.
     package var clientCertificate: ClientCertificate?
     /// Whether the task's session has credentials that its client supplied in answer to challenges.

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 package import TransferModel
+import TransferSecrets
 
 /// Credentials of a tenant, and the access tokens made with them.
 package struct CredentialStore: Sendable {
@@ -22,6 +23,12 @@ extension CredentialStore {
         secret: [UInt8]
     ) async throws(StoreError) -> (credential: Credential, isCreated: Bool) {
         let id = UUID.version7()
+        let kind = form.kind.rawValue
+        let form = try StoredJSON.text(
+            of: form,
+            database.sealer,
+            at: .tokenEndpoint(of: id, named: name, of: tenant)
+        )
         let room = Database.hasRoom(
             in:
                 "SELECT 1 FROM credential x WHERE x.tenant_id = \(tenant.uuid) AND x.name IS NOT NULL",
@@ -31,8 +38,8 @@ extension CredentialStore {
             """
             INSERT INTO credential AS c (id, tenant_id, name, kind, form, origins, secret)
             SELECT
-                \(id), \(tenant.uuid), \(name), \(form.kind.rawValue),
-                \(try StoredJSON.text(of: form))::text::jsonb, \(origins.map(\.description)),
+                \(id), \(tenant.uuid), \(name), \(kind),
+                \(form)::text::jsonb, \(origins.map(\.description)),
                 \(secret)
             WHERE EXISTS (SELECT 1 FROM credential x
                     WHERE x.tenant_id = \(tenant.uuid) AND x.name = \(name) COLLATE "C")
@@ -223,13 +230,18 @@ extension CredentialStore {
 
 extension Credential: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
+        let id = try row.decode("id", as: UUID.self)
+        let tenant = try row.tenant("tenant_id")
+        let name = try row.decodeIfPresent("name", as: String.self)
         self.init(
-            id: CredentialID(try row.decode("id")),
-            tenant: try row.tenant("tenant_id"),
-            name: try row.decodeIfPresent("name"),
+            id: CredentialID(id),
+            tenant: tenant,
+            name: name,
             form: try StoredJSON.form(
                 try row.word("kind"),
-                try row.decode("form", as: JSONText.self).text
+                try row.decode("form", as: JSONText.self).text,
+                row.sealer,
+                at: .tokenEndpoint(of: id, named: name, of: tenant)
             ),
             origins: try row.decode("origins", as: [String].self).map { Origin(stored: $0) },
             createdAt: try row.decode("created_at"),
@@ -237,5 +249,18 @@ extension Credential: RowDecodable {
             accessExpiresAt: try row.decodeIfPresent("access_expires_at"),
             failure: try row.decodeIfPresent("failure")
         )
+    }
+}
+
+extension RowSealer.Place {
+    /// The token endpoint of a credential, bound by its name: one that replaces another keeps its
+    /// row.
+    static func tokenEndpoint(
+        of credential: UUID,
+        named name: String?,
+        of tenant: TenantID
+    ) -> RowSealer.Place {
+        name.map { RowSealer.Place(.tokenEndpoint, of: tenant, in: Array($0.utf8)) }
+            ?? RowSealer.Place(.tokenEndpoint, of: tenant, in: credential)
     }
 }

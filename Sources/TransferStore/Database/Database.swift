@@ -31,6 +31,9 @@ package struct Database: Sendable {
         self.settings = settings
     }
 
+    /// Seals what is secret in rows, and opens it.
+    var sealer: RowSealer { RowSealer(box: settings.secrets) }
+
     /// Returns the release of the PostgreSQL server.
     package func serverVersion() async throws(StoreError) -> String {
         let rows = try await run("SELECT current_setting('server_version') AS version")
@@ -39,7 +42,8 @@ package struct Database: Sendable {
 
     func run(_ query: Query) async throws(StoreError) -> StoredRows {
         StoredRows(
-            try await repeating { () throws(PostgresError) in try await pool.execute(query) }
+            try await repeating { () throws(PostgresError) in try await pool.execute(query) },
+            sealer
         )
     }
 
@@ -62,7 +66,7 @@ package struct Database: Sendable {
     /// Runs `queries` as one transaction.
     func run(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {
         try await repeating { () throws(PostgresError) in try await pool.execute(queries) }
-            .map(StoredRows.init)
+            .map { StoredRows($0, sealer) }
     }
 
     /// A setting of one transaction.

@@ -1,4 +1,5 @@
 import TransferModel
+package import TransferSecrets
 
 /// The operator's settings for all tenants.
 package struct StoreSettings: Sendable {
@@ -10,6 +11,9 @@ package struct StoreSettings: Sendable {
 
     /// The newest migration that this program knows, which its workers report to others.
     package var schemaVersion = 0
+
+    /// Seals what is secret in rows; nil to store it as it is.
+    package var secrets: SecretBox?
 
     /// The default of the maximum number of tasks outstanding in the whole service.
     package static let queueMaxDefault: Int64 = 20_000_000

@@ -13,7 +13,11 @@ private struct StoredForm: Codable {
 }
 
 extension StoredJSON {
-    static func text(of form: Credential.Form) throws(StoreError) -> String {
+    static func text(
+        of form: Credential.Form,
+        _ sealer: RowSealer,
+        at place: RowSealer.Place
+    ) throws(StoreError) -> String {
         var stored = StoredForm()
         switch form {
         case .bearer: break
@@ -21,7 +25,7 @@ extension StoredJSON {
         case .header(let name): stored.name = name
         case .clientCertificate(let pem): stored.certificate = pem
         case .oauth2RefreshToken(let endpoint):
-            stored.token_url = endpoint.url
+            stored.token_url = try sealer.seal(url: endpoint.url, at: place)
             stored.client_id = endpoint.clientID
             stored.sends_secret_in_body = endpoint.sendsSecretInBody
             stored.scope = endpoint.scope
@@ -31,7 +35,9 @@ extension StoredJSON {
 
     static func form(
         _ kind: Credential.Kind,
-        _ text: String
+        _ text: String,
+        _ sealer: RowSealer,
+        at place: RowSealer.Place
     ) throws(StoreError) -> Credential.Form {
         let stored = try decode(StoredForm.self, text)
         switch kind {
@@ -46,7 +52,7 @@ extension StoredJSON {
             if let url = stored.token_url, let clientID = stored.client_id {
                 return .oauth2RefreshToken(
                     Credential.TokenEndpoint(
-                        url: url,
+                        url: try sealer.open(url: url, at: place),
                         clientID: clientID,
                         sendsSecretInBody: stored.sends_secret_in_body ?? false,
                         scope: stored.scope

@@ -31,9 +31,19 @@ extension StoredRow {
         .milliseconds(try decode(column, as: Int64.self))
     }
 
-    func headers(_ column: String) throws(StoreError) -> [HTTPHeader] {
+    func headers(
+        _ column: String,
+        at place: @autoclosure () -> RowSealer.Place
+    ) throws(StoreError) -> [HTTPHeader] {
         guard let json = try decodeIfPresent(column, as: JSONText.self) else { return [] }
-        return try StoredJSON.headers(json.text)
+        return try sealer.open(headers: json.text, at: place())
+    }
+
+    func url(
+        _ column: String,
+        at place: @autoclosure () -> RowSealer.Place
+    ) throws(StoreError) -> String {
+        try sealer.open(url: decode(column), at: place())
     }
 
     func failure(_ column: String) throws(StoreError) -> TransferFailure? {

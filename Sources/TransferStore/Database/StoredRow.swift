@@ -6,8 +6,13 @@ import Postgres
 /// thrown as ``StoreError/defect(_:)``.
 struct StoredRow: Sendable {
     private let row: Row
+    /// Opens what is sealed in the row.
+    let sealer: RowSealer
 
-    init(_ row: Row) { self.row = row }
+    init(_ row: Row, _ sealer: RowSealer) {
+        self.row = row
+        self.sealer = sealer
+    }
 
     /// Returns the value of a column that is not NULL.
     ///

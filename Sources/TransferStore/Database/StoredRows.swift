@@ -3,8 +3,12 @@ import Postgres
 /// The rows that a statement returned.
 struct StoredRows: RandomAccessCollection, Sendable {
     private let rows: Rows
+    private let sealer: RowSealer
 
-    init(_ rows: Rows) { self.rows = rows }
+    init(_ rows: Rows, _ sealer: RowSealer) {
+        self.rows = rows
+        self.sealer = sealer
+    }
 
     var startIndex: Int { rows.startIndex }
     var endIndex: Int { rows.endIndex }
@@ -12,5 +16,5 @@ struct StoredRows: RandomAccessCollection, Sendable {
     /// The number of rows that the statement inserted, updated, deleted or returned.
     var affectedCount: Int { rows.affectedCount }
 
-    subscript(position: Int) -> StoredRow { StoredRow(rows[position]) }
+    subscript(position: Int) -> StoredRow { StoredRow(rows[position], sealer) }
 }

@@ -84,7 +84,7 @@ extension DeliveryLogStore {
                 RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
                     l.replay_fence
             )
-            SELECT m.*, b.url, b.headers, b.ack_key, b.event_types,
+            SELECT m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.event_types,
                 b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             ORDER BY m.subscription_id, m.session_id, m.sequence
@@ -136,7 +136,8 @@ extension DeliveryLogStore {
         try await database.fetchFirst(
             Endpoint.self,
             """
-            SELECT b.url, b.headers, b.ack_key, \(SubscriptionStore.livingSecrets) AS secrets
+            SELECT b.tenant_id, b.id AS subscription_id, b.url, b.headers, b.ack_key,
+                \(SubscriptionStore.livingSecrets) AS secrets
             FROM subscription b
             WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
             """

@@ -301,16 +301,23 @@ extension DeliveryClaim {
 }
 
 extension Endpoint: RowDecodable {
-    /// Decodes the columns `url`, `headers`, `ack_key` and `secrets`.
+    /// Decodes the columns `tenant_id`, `subscription_id`, `url`, `headers`, `ack_key` and
+    /// `secrets`.
     init(_ row: StoredRow) throws(StoreError) {
+        let tenant = try row.tenant("tenant_id")
+        let id = SubscriptionID(try row.decode("subscription_id", as: UUID.self))
         let secrets = try row.decode("secrets", as: [[UInt8]].self)
         guard !secrets.isEmpty else {
             throw StoreError(decoding: "a subscription without a signing secret")
         }
         self.init(
-            url: try row.decode("url"),
-            headers: try row.headers("headers"),
-            secrets: secrets.map(SigningSecret.init(bytes:)),
+            url: try row.url("url", at: .url(of: id, of: tenant)),
+            headers: try row.headers("headers", at: .headers(of: id, of: tenant)),
+            secrets: try secrets.map { secret throws(StoreError) in
+                SigningSecret(
+                    bytes: try row.sealer.open(secret, at: .signingSecret(of: id, of: tenant))
+                )
+            },
             ackKey: try row.decode("ack_key")
         )
     }

@@ -1,6 +1,7 @@
 package import Foundation
 import Postgres
 package import TransferModel
+import TransferSecrets
 
 extension SubscriptionStore {
     /// Gives a subscription a new signing secret.
@@ -18,6 +19,10 @@ extension SubscriptionStore {
             SELECT id FROM subscription
             WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
             """
+        let sealed = try database.sealer.seal(
+            secret.bytes,
+            at: .signingSecret(of: id, of: tenant)
+        )
         // The first statement waits for another rotation; the second then sees its key.
         let rows = try await IdempotencyStore(database).runOnce(
             [
@@ -44,11 +49,11 @@ extension SubscriptionStore {
                 ),
                 counter AS (
                     INSERT INTO signing_secret (subscription_id, number, secret)
-                    SELECT r.subscription_id, max(r.number) + 1, \(secret.bytes)
+                    SELECT r.subscription_id, max(r.number) + 1, \(sealed)
                     FROM retired r GROUP BY r.subscription_id
                     RETURNING subscription_id
                 ),
-                \(IdempotencyStore.keepAnswer(idempotency, tenant: tenant))
+                \(try IdempotencyStore(database).keepAnswer(idempotency, tenant: tenant))
                 SELECT EXISTS (SELECT 1 FROM target) AS is_known,
                     EXISTS (SELECT 1 FROM counter) AS is_rotated
                 """,
@@ -74,4 +79,22 @@ extension SubscriptionStore {
             ORDER BY k.number DESC LIMIT \(SigningSecret.livingMax)
         )
         """
+}
+
+// What is sealed of a subscription is bound to it.
+extension RowSealer.Place {
+    static func signingSecret(
+        of subscription: SubscriptionID,
+        of tenant: TenantID
+    ) -> RowSealer.Place {
+        RowSealer.Place(.signingSecret, of: tenant, in: subscription.uuid)
+    }
+
+    static func url(of subscription: SubscriptionID, of tenant: TenantID) -> RowSealer.Place {
+        RowSealer.Place(.subscriptionURL, of: tenant, in: subscription.uuid)
+    }
+
+    static func headers(of subscription: SubscriptionID, of tenant: TenantID) -> RowSealer.Place {
+        RowSealer.Place(.subscriptionHeaders, of: tenant, in: subscription.uuid)
+    }
 }

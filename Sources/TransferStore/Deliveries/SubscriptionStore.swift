@@ -17,7 +17,10 @@ extension SubscriptionStore {
         idempotency: IdempotencyRecord? = nil
     ) async throws(StoreError) -> SubscriptionResult {
         let settings = subscription.settings
-        let headers = try StoredJSON.text(of: settings.headers)
+        let (sealer, id, tenant) = (database.sealer, subscription.id, subscription.tenant)
+        let url = try sealer.seal(url: settings.url, at: .url(of: id, of: tenant))
+        let headers = try sealer.seal(headers: settings.headers, at: .headers(of: id, of: tenant))
+        let secret = try sealer.seal(secret.bytes, at: .signingSecret(of: id, of: tenant))
         let room = Database.hasRoom(
             in: """
                 SELECT 1 FROM subscription x
@@ -35,7 +38,7 @@ extension SubscriptionStore {
                 SELECT
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
                     \(subscription.client?.name),
-                    \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
+                    \(subscription.sessionIdentifier), \(url), \(settings.filter?.terms),
                     \(settings.description), \(headers)::text::jsonb,
                     \(settings.concurrency.map(Int16.init(clamping:))),
                     \(settings.rateLimit.map(Int16.init(clamping:))),
@@ -48,9 +51,9 @@ extension SubscriptionStore {
             ),
             secret_row AS (
                 INSERT INTO signing_secret (subscription_id, number, secret)
-                SELECT id, 1, \(secret.bytes) FROM counter
+                SELECT id, 1, \(secret) FROM counter
             ),
-            \(IdempotencyStore.keepAnswer(idempotency, tenant: subscription.tenant))
+            \(try IdempotencyStore(database).keepAnswer(idempotency, tenant: tenant))
             SELECT id FROM counter
             """,
             keeping: idempotency
@@ -111,8 +114,11 @@ extension SubscriptionStore {
         id: SubscriptionID,
         _ change: SubscriptionChange
     ) async throws(StoreError) -> Subscription? {
+        let url = try change.url.map { url throws(StoreError) in
+            try database.sealer.seal(url: url, at: .url(of: id, of: tenant))
+        }
         let headers = try change.headers.map { headers throws(StoreError) in
-            try StoredJSON.text(of: headers)
+            try database.sealer.seal(headers: headers, at: .headers(of: id, of: tenant))
         }
         let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
         let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
@@ -121,7 +127,7 @@ extension SubscriptionStore {
             """
             WITH changed AS (
                 UPDATE subscription b SET
-                    url = coalesce(\(change.url), b.url),
+                    url = coalesce(\(url), b.url),
                     event_types = CASE WHEN \(change.filter != nil)
                         THEN \((change.filter ?? nil)?.terms) ELSE b.event_types END,
                     description = CASE WHEN \(change.description != nil)
@@ -212,16 +218,18 @@ extension SubscriptionStore {
 extension Subscription: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         let disabledAt = try row.decodeIfPresent("disabled_at", as: Date.self)
+        let id = SubscriptionID(try row.decode("id", as: UUID.self))
+        let tenant = try row.tenant("tenant_id")
         self.init(
-            id: SubscriptionID(try row.decode("id", as: UUID.self)),
-            tenant: try row.tenant("tenant_id"),
+            id: id,
+            tenant: tenant,
             client: try row.clientIfPresent("client"),
             sessionIdentifier: try row.decodeIfPresent("session_identifier"),
             settings: SubscriptionSettings(
-                url: try row.decode("url"),
+                url: try row.url("url", at: .url(of: id, of: tenant)),
                 filter: try row.eventFilter("event_types"),
                 description: try row.decodeIfPresent("description"),
-                headers: try row.headers("headers"),
+                headers: try row.headers("headers", at: .headers(of: id, of: tenant)),
                 concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
                 rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
                 ackTimeout: try row.milliseconds("ack_timeout_ms"),

@@ -5,7 +5,8 @@ struct ClaimedSession {
     let tenant: TenantID
     let kind: Session.Kind
     let options: TransferOptions
-    let headers: [HTTPHeader]
+    /// The headers of all tasks; nil if they cannot be opened.
+    let headers: [HTTPHeader]?
     let timeoutForRequest: Duration
     let timeoutForResource: Duration
     let maxConnectionsPerHost: Int?
@@ -17,7 +18,15 @@ struct ClaimedSession {
         tenant = try row.tenant("tenant_id")
         kind = try row.word("kind")
         options = try row.options("options")
-        headers = try row.headers("additional_headers")
+        let (identifier, client) = (
+            try row.decode("identifier", as: String.self), try row.client("client")
+        )
+        let tenant = self.tenant
+        // The tasks of other sessions go on.
+        headers = try? row.headers(
+            "additional_headers",
+            at: .headers(ofSession: identifier, client, tenant)
+        )
         timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
         timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
         maxConnectionsPerHost = try row.maxConnectionsPerHost()

@@ -219,7 +219,7 @@ extension QueueStore {
     /// sessions for which `condition` is true.
     static func selectSessions(where condition: Query) -> Query {
         """
-        SELECT s.id, s.tenant_id, s.kind, s.options, s.additional_headers,
+        SELECT s.id, s.tenant_id, s.client, s.identifier, s.kind, s.options, s.additional_headers,
             s.timeout_for_request_ms, s.timeout_for_resource_ms, s.max_connections_per_host,
             s.has_credentials, s.total_bytes_per_second_max AS session_rate_max,
             n.total_bytes_per_second_max AS tenant_rate_max, n.certificate_authorities,
@@ -242,8 +242,10 @@ extension TaskClaim {
         }
         let options = session.options.overridden(by: try row.options("options"))
             .withDefaults(of: session.kind)
+        let task = try row.task("task_id")
+        let secrets = try? OpenedSecrets(row, of: task, in: session)
         self.init(
-            task: try row.task("task_id"),
+            task: task,
             fence: try row.fence("fence"),
             tenant: session.tenant,
             session: id,
@@ -251,9 +253,9 @@ extension TaskClaim {
             hostKey: HostKey(rawValue: try row.decode("host_key")),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),
-            url: try row.decode("url"),
-            request: try TransferRequest(row),
-            headers: session.headers.overridden(by: try row.headers("headers")),
+            url: secrets?.url ?? "",
+            request: try TransferRequest(row, data: secrets?.body),
+            headers: secrets?.headers ?? [],
             destination: try row.destination(),
             timeoutForRequest: options.timeoutForRequest ?? session.timeoutForRequest,
             timeoutForResource: options.timeoutForResource ?? session.timeoutForResource,
@@ -265,15 +267,38 @@ extension TaskClaim {
             limits: session.limits(ofTask: options),
             maxConnectionsPerHost: session.maxConnectionsPerHost
         )
+        hasUnreadableSecrets = secrets == nil
+    }
+}
+
+/// What is sealed of a claimed task; one that does not open holds up no other.
+private struct OpenedSecrets {
+    let url: String
+    let headers: [HTTPHeader]
+    let body: [UInt8]?
+
+    init(_ row: StoredRow, of task: TaskID, in session: ClaimedSession) throws(StoreError) {
+        let tenant = session.tenant
+        guard let shared = session.headers else {
+            throw StoreError(decoding: "headers of a session that cannot be opened")
+        }
+        url = try row.url("url", at: .url(of: task, of: tenant))
+        headers = shared.overridden(
+            by: try row.headers("headers", at: .headers(of: task, of: tenant))
+        )
+        body = try row.decodeIfPresent("upload_data", as: [UInt8].self)
+            .map { data throws(StoreError) in
+                try row.sealer.open(data, at: .body(of: task, of: tenant))
+            }
     }
 }
 
 extension TransferRequest {
-    fileprivate init(_ row: StoredRow) throws(StoreError) {
+    fileprivate init(_ row: StoredRow, data: [UInt8]?) throws(StoreError) {
         let upload: UploadSource?
         if let path = try row.decodeIfPresent("upload_path", as: String.self) {
             upload = .file(path: path)
-        } else if let data = try row.decodeIfPresent("upload_data", as: [UInt8].self) {
+        } else if let data {
             upload = .data(data)
         } else {
             upload = try row.decode("upload_is_staged") ? .staged : nil

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 package import TransferModel
+import TransferSecrets
 
 /// Sessions: their configuration, their end, and who looks after their tasks.
 package struct SessionStore: Sendable {
@@ -26,7 +27,10 @@ extension SessionStore {
     ) async throws(StoreError) -> PutSessionResult {
         let id = UUID.version7()
         let configuration = given ?? SessionConfiguration()
-        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let headers = try database.sealer.seal(
+            headers: configuration.additionalHeaders,
+            at: .headers(ofSession: identifier, client, tenant)
+        )
         let options = try StoredJSON.text(of: configuration.options)
         let room = Database.hasRoom(
             in:
@@ -126,7 +130,10 @@ extension SessionStore {
         _ session: Session,
         to configuration: SessionConfiguration
     ) async throws(StoreError) -> Bool {
-        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let headers = try database.sealer.seal(
+            headers: configuration.additionalHeaders,
+            at: .headers(ofSession: session.identifier, session.client, session.tenant)
+        )
         let options = try StoredJSON.text(of: configuration.options)
         let rows = try await database.run(
             """
@@ -314,16 +321,22 @@ extension SessionStore {
 
 extension Session: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
+        let tenant = try row.tenant("tenant_id")
+        let client = try row.client("client")
+        let identifier = try row.decode("identifier", as: String.self)
         self.init(
             id: try row.session("id"),
-            tenant: try row.tenant("tenant_id"),
-            client: try row.client("client"),
-            identifier: try row.decode("identifier"),
+            tenant: tenant,
+            client: client,
+            identifier: identifier,
             kind: try row.word("kind"),
             configuration: SessionConfiguration(
                 timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
-                additionalHeaders: try row.headers("additional_headers"),
+                additionalHeaders: try row.headers(
+                    "additional_headers",
+                    at: .headers(ofSession: identifier, client, tenant)
+                ),
                 options: try row.options("options"),
                 totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
                 sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier"),
@@ -354,5 +367,21 @@ extension Duration {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension RowSealer.Place {
+    /// The headers of a session, which is bound by its name: a `PUT` does not know whether the row
+    /// is new.
+    static func headers(
+        ofSession identifier: String,
+        _ client: ClientID,
+        _ tenant: TenantID
+    ) -> RowSealer.Place {
+        RowSealer.Place(
+            .sessionHeaders,
+            of: tenant,
+            in: Array(client.name.utf8) + [0] + Array(identifier.utf8)
+        )
     }
 }

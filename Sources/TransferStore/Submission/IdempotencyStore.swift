@@ -1,5 +1,6 @@
 import Postgres
 package import TransferModel
+import TransferSecrets
 
 /// The answers to requests, kept for their repetition by `Idempotency-Key`.
 package struct IdempotencyStore: Sendable {
@@ -34,7 +35,10 @@ extension IdempotencyStore {
             IdempotencyRecord.Response(
                 status: Int(try row.decode("status", as: Int16.self)),
                 location: try row.decodeIfPresent("location"),
-                body: try row.decode("body")
+                body: try database.sealer.open(
+                    try row.decode("body"),
+                    at: .answer(to: key, of: tenant)
+                )
             )
         )
     }
@@ -43,7 +47,10 @@ extension IdempotencyStore {
     ///
     /// Expects `counter`, so that a request that did nothing keeps no key. A second request with
     /// the key waits here for the first one's commit and then fails on the primary key.
-    static func keepAnswer(_ record: IdempotencyRecord?, tenant: TenantID) -> Query {
+    func keepAnswer(
+        _ record: IdempotencyRecord?,
+        tenant: TenantID
+    ) throws(StoreError) -> Query {
         guard let record else { return "answer AS (SELECT 1)" }
         return """
             answer AS (
@@ -51,7 +58,7 @@ extension IdempotencyStore {
                     tenant_id, key, request_sha256, status, location, body)
                 SELECT \(tenant.uuid), \(record.key), \(record.requestSHA256),
                     \(Int16(record.response.status)), \(record.response.location),
-                    \(record.response.body)
+                    \(try sealed(record, of: tenant))
                 FROM counter
             )
             """
@@ -61,13 +68,16 @@ extension IdempotencyStore {
     ///
     /// Expects `counter(batch)`. The rows are in the order of every statement, so that two groups
     /// never wait for each other.
-    static func keepAnswers(_ batches: [SessionBatch]) -> Query {
+    func keepAnswers(_ batches: [SessionBatch]) throws(StoreError) -> Query {
         let kept = batches.enumerated().flatMap { index, batch in
             batch.requests.compactMap { request in
                 request.idempotency.map { (Int64(index + 1), batch.session.tenant.uuid, $0) }
             }
         }
         guard !kept.isEmpty else { return "answer AS (SELECT 1)" }
+        let bodies = try kept.map { _, tenant, record throws(StoreError) in
+            try sealed(record, of: TenantID(tenant))
+        }
         return """
             answer AS (
                 INSERT INTO idempotency_key (
@@ -76,12 +86,23 @@ extension IdempotencyStore {
                 FROM unnest(
                     \(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2.key)),
                     \(kept.map(\.2.requestSHA256)), \(kept.map { Int16($0.2.response.status) }),
-                    \(kept.map(\.2.response.location)), \(kept.map(\.2.response.body))
+                    \(kept.map(\.2.response.location)), \(bodies)
                 ) AS k (batch, tenant_id, key, request_sha256, status, location, body)
                 JOIN counter c USING (batch)
                 ORDER BY k.tenant_id, k.key
             )
             """
+    }
+
+    /// Returns the answer's body as it is stored: some answers show a secret for the only time.
+    private func sealed(
+        _ record: IdempotencyRecord,
+        of tenant: TenantID
+    ) throws(StoreError) -> [UInt8] {
+        try database.sealer.seal(
+            record.response.body,
+            at: .answer(to: record.key, of: tenant)
+        )
     }
 
     /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
@@ -146,5 +167,11 @@ extension IdempotencyStore {
             """
         )
         return rows.affectedCount
+    }
+}
+
+extension RowSealer.Place {
+    static func answer(to key: [UInt8], of tenant: TenantID) -> RowSealer.Place {
+        RowSealer.Place(.response, of: tenant, in: key)
     }
 }

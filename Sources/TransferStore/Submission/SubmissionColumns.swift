@@ -62,7 +62,7 @@ struct SubmissionColumns {
     /// destination, as nearly all are.
     let areDownloads: Bool
 
-    init(_ submissionBatches: [SessionBatch]) throws(StoreError) {
+    init(_ submissionBatches: [SessionBatch], _ sealer: RowSealer) throws(StoreError) {
         let byBatch = submissionBatches.map(\.submissions)
         batches = byBatch.enumerated().flatMap { index, batch in batch.map { _ in Int64(index + 1) }
         }
@@ -72,9 +72,20 @@ struct SubmissionColumns {
         ids = submissions.map(\.id.uuid)
         hostKeys = submissions.map(\.hostKey.rawValue)
         ranks = submissions.map(\.priority.rank)
-        urls = submissions.map(\.url)
-        headers = try submissions.map { submission throws(StoreError) in
-            submission.headers.isEmpty ? nil : try StoredJSON.text(of: submission.headers)
+        let tenants = submissionBatches.flatMap { batch in
+            batch.submissions.map { _ in batch.session.tenant }
+        }
+        let owned = zip(submissions, tenants)
+        urls = try owned.map { submission, tenant throws(StoreError) in
+            try sealer.seal(url: submission.url, at: .url(of: submission.id, of: tenant))
+        }
+        headers = try owned.map { submission, tenant throws(StoreError) in
+            submission.headers.isEmpty
+                ? nil
+                : try sealer.seal(
+                    headers: submission.headers,
+                    at: .headers(of: submission.id, of: tenant)
+                )
         }
         clientStrings = submissions.map { $0.clientString?.utf8 }
         earliestBeginAt = submissions.map(\.earliestBeginAt)
@@ -94,8 +105,9 @@ struct SubmissionColumns {
             if case .file(let path) = submission.request.upload { path } else { nil }
         }
         areStaged = submissions.map { $0.request.upload == .staged }
-        uploadData = submissions.map { submission in
-            if case .data(let bytes) = submission.request.upload { bytes } else { nil }
+        uploadData = try owned.map { submission, tenant throws(StoreError) in
+            guard case .data(let bytes) = submission.request.upload else { return nil }
+            return try sealer.seal(bytes, at: .body(of: submission.id, of: tenant))
         }
         resumeData = submissions.compactMap { submission in
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }

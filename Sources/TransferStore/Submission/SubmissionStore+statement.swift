@@ -25,7 +25,7 @@ extension SubmissionStore {
         of batches: [SessionBatch],
         whenLocked: LockedSession
     ) throws(StoreError) -> Query {
-        let columns = try SubmissionColumns(batches)
+        let columns = try SubmissionColumns(batches, database.sealer)
         return """
             WITH batch AS MATERIALIZED (
                 SELECT q.batch, q.count, s.id AS session_id, s.tenant_id, s.options,
@@ -114,7 +114,7 @@ extension SubmissionStore {
             ),
             \(Self.partial(columns)),
             \(Fragment.wake),
-            \(IdempotencyStore.keepAnswers(batches))
+            \(try IdempotencyStore(database).keepAnswers(batches))
             SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
                 (SELECT q.maximum FROM quota q
                 WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max

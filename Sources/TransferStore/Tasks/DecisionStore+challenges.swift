@@ -18,11 +18,16 @@ extension DecisionStore {
             insertion = ""
         case .given(let form, let secret):
             credential = UUID.version7()
+            let stored = try StoredJSON.text(
+                of: form,
+                database.sealer,
+                at: .tokenEndpoint(of: credential, named: nil, of: tenant)
+            )
             insertion = """
                 given AS (
                     INSERT INTO credential (id, tenant_id, kind, form, origins, secret)
                     SELECT \(credential), \(tenant.uuid), \(form.kind.rawValue),
-                        \(try StoredJSON.text(of: form))::jsonb, ARRAY[origin], \(secret)
+                        \(stored)::jsonb, ARRAY[origin], \(secret)
                     FROM target
                 ),
                 """

@@ -18,8 +18,11 @@ extension DecisionStore {
         id: TaskID,
         with request: NewRequest?
     ) async throws(StoreError) -> AnswerResult {
+        let url = try request.map { request throws(StoreError) in
+            try database.sealer.seal(url: request.url, at: .url(of: id, of: tenant))
+        }
         let headers = try request.map { request throws(StoreError) in
-            try StoredJSON.text(of: request.headers)
+            try database.sealer.seal(headers: request.headers, at: .headers(of: id, of: tenant))
         }
         let rows = try await database.run(
             """
@@ -30,7 +33,7 @@ extension DecisionStore {
                 RETURNING q.task_id, q.attempt
             ),
             begun AS (
-                UPDATE task t SET url = coalesce(\(request?.url), t.url),
+                UPDATE task t SET url = coalesce(\(url), t.url),
                     headers = coalesce(\(headers)::jsonb, t.headers),
                     host_key = coalesce(\(request?.hostKey.rawValue), t.host_key)
                 FROM gone g WHERE t.id = ANY (ARRAY[g.task_id])

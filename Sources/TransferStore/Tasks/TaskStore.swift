@@ -93,8 +93,8 @@ extension TaskStore {
     /// many joins the planner does not look for the order in which the tasks come first.
     static let selectTask: Query = """
         SELECT
-            t.id, t.session_id, s.client, s.identifier, t.url, t.client_string, t.earliest_begin_at,
-            t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
+            t.id, t.session_id, t.tenant_id, s.client, s.identifier, t.url, t.client_string,
+            t.earliest_begin_at, t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
             t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
             coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
             a.bytes_per_second, t.created_at,
@@ -136,13 +136,15 @@ extension TransferTask {
         let bytesReceived = try row.decode("bytes_received", as: Int64.self)
         let bytesSent = try row.decode("bytes_sent", as: Int64.self)
         let kind = try row.word("kind", as: TransferRequest.Kind.self)
+        let id = try row.task("id")
+        let tenant = try row.tenant("tenant_id")
         self.init(
-            id: try row.task("id"),
+            id: id,
             session: try row.session("session_id"),
             client: try row.client("client"),
             sessionIdentifier: try row.decode("identifier"),
             state: state,
-            url: try row.decode("url"),
+            url: try row.url("url", at: .url(of: id, of: tenant)),
             clientString: try row.clientString("client_string"),
             earliestBeginAt: try row.decodeIfPresent("earliest_begin_at"),
             destination: try row.destination(),

@@ -67,6 +67,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
 extension ProblemDetails {
     /// The stable name of a problem; part of the API, never renamed.
     package enum Code: String, CaseIterable, Codable, Sendable {
+        /// The request is not HTTP/1.1 to the letter; the connection is closed.
+        case malformedRequest = "malformed_request"
         /// The body is no JSON text (RFC 8259), or is nested too deeply.
         case malformedJSON = "malformed_json"
         /// The body broke off, or does not have the announced length.
@@ -216,7 +218,7 @@ extension ProblemDetails {
         /// The status of every answer with this code.
         package var status: Int {
             switch self {
-            case .malformedJSON, .incompleteBody, .invalidIdempotencyKey: 400
+            case .malformedRequest, .malformedJSON, .incompleteBody, .invalidIdempotencyKey: 400
             case .unauthorized: 401
             case .insufficientScope, .notPermitted: 403
             case .unknownRoute, .unknownClient, .unknownAssertion, .unknownHandler,
@@ -253,6 +255,7 @@ extension ProblemDetails {
         /// The title, a few words that are the same for every answer with this code.
         package var title: String {
             switch self {
+            case .malformedRequest: "The request is not valid HTTP"
             case .malformedJSON: "The body is not valid JSON"
             case .incompleteBody: "The body is not complete"
             case .invalidIdempotencyKey: "The idempotency key is not valid"

@@ -1,4 +1,4 @@
-/// The members of a session's configuration, in requests and documents.
+/// The members of a session's configuration in requests.
 enum ConfigurationKey: String, CodingKey {
     case additionalHeaders = "additional_headers"
     case totalBytesPerSecondMax = "total_bytes_per_second_max"

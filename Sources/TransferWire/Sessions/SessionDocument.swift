@@ -84,8 +84,8 @@ package struct SessionDocument: Codable, Sendable {
 
     /// The configuration in force.
     package struct Configuration: Codable, Sendable {
-        /// The headers sent with every task.
-        package let additionalHeaders: [String: String]
+        /// The names of the headers sent with every task; their values may be secrets.
+        package let headerNames: [String]
         /// The maximum rate of all running tasks together in bytes per second.
         package let totalBytesPerSecondMax: Int64?
         /// The container that an extension shares with the app that adopts its sessions.
@@ -99,8 +99,17 @@ package struct SessionDocument: Codable, Sendable {
         /// The options for transfers of its tasks.
         package let options: OptionMembers
 
+        private enum CodingKeys: String, CodingKey {
+            case headerNames = "header_names"
+            case totalBytesPerSecondMax = "total_bytes_per_second_max"
+            case sharedContainerIdentifier = "shared_container_identifier"
+            case resultRetention = "result_retention"
+            case maxConnectionsPerHost = "max_connections_per_host"
+            case isDiscretionary = "is_discretionary"
+        }
+
         package init(
-            additionalHeaders: [String: String],
+            headerNames: [String],
             totalBytesPerSecondMax: Int64?,
             sharedContainerIdentifier: String?,
             resultRetention: Double?,
@@ -108,7 +117,7 @@ package struct SessionDocument: Codable, Sendable {
             isDiscretionary: Bool,
             options: OptionMembers
         ) {
-            self.additionalHeaders = additionalHeaders
+            self.headerNames = headerNames
             self.totalBytesPerSecondMax = totalBytesPerSecondMax
             self.sharedContainerIdentifier = sharedContainerIdentifier
             self.resultRetention = resultRetention
@@ -118,11 +127,8 @@ package struct SessionDocument: Codable, Sendable {
         }
 
         package init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: ConfigurationKey.self)
-            additionalHeaders = try container.decode(
-                [String: String].self,
-                forKey: .additionalHeaders
-            )
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            headerNames = try container.decode([String].self, forKey: .headerNames)
             totalBytesPerSecondMax = try container.decodeIfPresent(
                 Int64.self,
                 forKey: .totalBytesPerSecondMax
@@ -137,12 +143,12 @@ package struct SessionDocument: Codable, Sendable {
                 forKey: .maxConnectionsPerHost
             )
             isDiscretionary = try container.decode(Bool.self, forKey: .isDiscretionary)
-            options = try OptionMembers(from: decoder, besides: ConfigurationKey.self)
+            options = try OptionMembers(from: decoder, besides: CodingKeys.self)
         }
 
         package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: ConfigurationKey.self)
-            try container.encode(additionalHeaders, forKey: .additionalHeaders)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(headerNames, forKey: .headerNames)
             try container.encodeIfPresent(
                 totalBytesPerSecondMax,
                 forKey: .totalBytesPerSecondMax

@@ -13,15 +13,25 @@ package struct SessionPatchRequest: Decodable, Sendable {
         )
     }
 
-    /// Creates the request that changes `current` as `patch` does.
+    /// Creates the request that changes `current`, whose headers have `values` by their names, as
+    /// `patch` does.
     ///
     /// - Throws: ``WireDecoder/Failure`` when there would be something wrong with it.
-    package init(changing current: SessionDocument.Configuration, by patch: JSONValue) throws {
-        let document = ["configuration": current]
-        let value = try JSONDecoder().decode(
-            JSONValue.self,
-            from: Data(try WireEncoder.encode(document))
+    package init(
+        changing current: SessionDocument.Configuration,
+        headers values: [String: String],
+        by patch: JSONValue
+    ) throws {
+        var members = try JSONDecoder().decode(
+            [String: JSONValue].self,
+            from: Data(try WireEncoder.encode(current))
         )
+        // A document names the headers, a request gives them.
+        members["header_names"] = nil
+        members[ConfigurationKey.additionalHeaders.rawValue] = .object(
+            values.mapValues(JSONValue.string)
+        )
+        let value = JSONValue.object(["configuration": .object(members)])
         self = try WireDecoder.decode(
             SessionPatchRequest.self,
             from: try WireEncoder.encode(value.merged(with: patch))

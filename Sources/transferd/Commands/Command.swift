@@ -35,8 +35,11 @@ enum Command {
     }
 
     /// Runs `body` with the migrated database as the stores see it.
+    ///
+    /// With `secrets`, it opens what is sealed by the keys in that file, or in the data directory's.
     static func withStore(
         _ options: DatabaseOptions,
+        secrets keyFile: String?? = nil,
         _ body: (Database) async throws -> Void
     ) async throws {
         let logger = logger()
@@ -48,7 +51,12 @@ enum Command {
                 loop: server.loop
             )
             do {
-                try await body(Database(pool: pool))
+                var settings = StoreSettings()
+                if let keyFile {
+                    let path = keyFile ?? server.location.secretsKeyFile
+                    settings.secrets = try SecretsKeyFile(at: path).box(logger: logger)
+                }
+                try await body(Database(pool: pool, settings: settings))
             } catch {
                 await pool.close()
                 throw error

@@ -22,6 +22,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
+        ProcessProtection.begin()
         HeapTrimmer.tune()
         let configuration = try ServerConfiguration(database: database, service: service)
         let level = configuration.logLevel

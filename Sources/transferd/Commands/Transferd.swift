@@ -13,7 +13,9 @@ struct Transferd: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Doctor.self, Verify.self,
+            Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Secrets.self,
+            Doctor.self,
+            Verify.self,
         ],
         defaultSubcommand: Serve.self
     )

@@ -6,6 +6,9 @@ struct JSONLogHandler: LogHandler {
     /// The length above which a value is cut: the log is meant for reading.
     private static let valueBytesMax = 2048
 
+    /// Date and time in UTC, as in `2026-11-25T02:59:59.123Z`.
+    private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     let label: String
@@ -27,7 +30,7 @@ struct JSONLogHandler: LogHandler {
         }
         fields["level"] = event.level.rawValue
         fields["message"] = Self.bounded("\(event.message)")
-        fields["time"] = Date.now.formatted(.iso8601.time(includingFractionalSeconds: true))
+        fields["time"] = Date.now.formatted(Self.time)
         fields["label"] = label
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

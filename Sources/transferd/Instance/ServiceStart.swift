@@ -82,6 +82,8 @@ final class ServiceStart: Sendable {
         }
         settings.resultRetention = configuration.retention.results
         settings.queueMax = configuration.queueMax
+        let secretsKeys = SecretsKeyFile(configuration)
+        settings.secrets = try secretsKeys.box(logger: logger)
         let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
         let database = Database(pool: pool, settings: settings)
         let lifeline = try Lifeline(server, settings: settings)
@@ -90,14 +92,16 @@ final class ServiceStart: Sendable {
             roles.contains(.api) || roles.contains(.worker)
             ? try Container(directory: location.containers) : nil
         try await writeFirstKey(location, KeyStore(database))
-        let secrets = try SecretsKeyFile(configuration).box(logger: logger)
+        try await patience.outwait {
+            try await secretsKeys.check(settings.secrets, SecretsKeyStore(database))
+        }
         let relay = configuration.signals.mode == .on ? relay(server) : nil
         let instance = try await Instance(
             configuration,
             database: database,
             lifeline: lifeline.database,
             container: container,
-            secrets: secrets,
+            secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
             signals: signals,
             patience: patience,
@@ -119,7 +123,8 @@ final class ServiceStart: Sendable {
         services += instance.services
         let parts = Parts(
             api: try container.flatMap {
-                roles.contains(.api) ? try api(APIStores(database), $0, secrets, instance) : nil
+                roles.contains(.api)
+                    ? try api(APIStores(database), $0, settings.secrets, instance) : nil
             },
             work: Part("work", services, logger: logger, onEnd: onEnd),
             base: base(server, lifeline, instance.leaseKeeper, version: settings.schemaVersion)

@@ -27,6 +27,15 @@ struct DatabaseLocation: Sendable {
                 "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
             )
         }
+        if let url, ConnectionConfiguration(url: url).leavesEncryptionOpen {
+            reader.refuse(
+                """
+                DATABASE_URL: names a server on another machine and no sslmode, and would then fall \
+                back to a connection without encryption. Add sslmode=verify-full, with sslrootcert \
+                for an authority of your own, or sslmode=disable if that network is trusted
+                """
+            )
+        }
         pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
         if pooler != .none, url == nil {
             reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")

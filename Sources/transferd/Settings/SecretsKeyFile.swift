@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import TransferSecrets
+import TransferStore
 
 /// The location of the key that seals secrets.
 struct SecretsKeyFile {
@@ -8,11 +9,21 @@ struct SecretsKeyFile {
     /// Whether the file was named and therefore has to exist.
     private let isNamed: Bool
     private let isMadeWhenMissing: Bool
+    private let mode: SecretsMode
+
+    /// A file that has to exist.
+    init(at path: String) {
+        self.path = path
+        isNamed = true
+        isMadeWhenMissing = false
+        mode = .sealed
+    }
 
     init(_ configuration: ServerConfiguration) {
         isNamed = configuration.secretsKeyFile != nil
         path = configuration.secretsKeyFile ?? configuration.database.secretsKeyFile
         isMadeWhenMissing = !isNamed && configuration.database.url == nil
+        mode = configuration.secretsMode
     }
 
     /// Returns the box for secrets; nil when there is no key, and credentials are refused.
@@ -20,12 +31,23 @@ struct SecretsKeyFile {
         if !FileManager.default.fileExists(atPath: path) {
             guard isMadeWhenMissing else {
                 if isNamed { throw SecretFileError(path: path, reason: "there is no such file") }
-                logger.notice("no key for secrets: credentials are refused")
+                guard mode == .plain else {
+                    throw SecretFileError(
+                        path: path,
+                        reason: """
+                            there is no such file, and secrets would be stored as they are. Make one \
+                            with `openssl rand -hex 32` that this user alone can read, the same for \
+                            all instances, or set TRANSFERD_SECRETS to plain
+                            """
+                    )
+                }
+                logger.warning("no key for secrets: they are stored as they are")
                 return nil
             }
             // A key that another process has just made is as good, and both use it.
             try SecretFile(path: path).create("\(SecretsKey.random())\n")
         }
+        try checkAccess()
         let text = try String(contentsOfFile: path, encoding: .utf8)
         guard let keys = SecretsKey.keys(in: text), let box = SecretBox(keys: keys) else {
             throw SecretFileError(
@@ -34,5 +56,38 @@ struct SecretsKeyFile {
             )
         }
         return box
+    }
+
+    /// Checks that neither strangers can read the key nor others change it.
+    private func checkAccess() throws {
+        // Secrets of an orchestrator are often links.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let attributes = try FileManager.default.attributesOfItem(atPath: target)
+        let mode = attributes[.posixPermissions] as? Int ?? 0o777
+        guard mode & 0o027 == 0 else {
+            throw SecretFileError(
+                path: path,
+                reason: """
+                    has the mode \(String(mode, radix: 8)), with which others can use it: give it to the user of this \
+                    service (chown) and to nobody else (chmod 400)
+                    """
+            )
+        }
+    }
+
+    /// Checks that the box opens all that is sealed in the database, and records the key that seals.
+    func check(_ box: SecretBox?, _ store: SecretsKeyStore) async throws {
+        let missing = try await store.use(box?.sealingKeyName, among: box?.keyNames ?? [])
+        guard !missing.isEmpty else { return }
+        let names = missing.map { name in
+            name.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+        throw SecretFileError(
+            path: path,
+            reason: """
+                lacks keys whose SHA-256 starts with \(names.joined(separator: ", ")), with which \
+                secrets of this database are sealed: add each as another line
+                """
+        )
     }
 }

@@ -34,6 +34,8 @@ struct ServerConfiguration: Sendable {
     /// The file of the secrets key; nil for the one in the data directory, which a private cluster
     /// creates at its first start.
     let secretsKeyFile: String?
+    /// Whether secrets have to be sealed.
+    let secretsMode: SecretsMode
     let logLevel: Logger.Level
 
     /// Reads and checks the settings.
@@ -60,7 +62,7 @@ struct ServerConfiguration: Sendable {
                 default: EngineConfiguration.pollIntervalDefault.components.seconds
             )
         )
-        server = ServerSettings(service, &reader)
+        server = ServerSettings(service, isAPI: roles.contains(.api), &reader)
         concurrency = reader.number(
             service.concurrency,
             "TRANSFERD_CONCURRENCY",
@@ -99,6 +101,7 @@ struct ServerConfiguration: Sendable {
                 + listed.compactMap { reader.network($0, isOption: false) }
         )
         secretsKeyFile = reader.text(service.secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
+        secretsMode = reader.word(service.secrets, "TRANSFERD_SECRETS", default: .sealed)
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
     }

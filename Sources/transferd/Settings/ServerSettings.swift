@@ -15,8 +15,22 @@ struct ServerSettings: Sendable {
     /// Whether the page at `/` is there.
     let page: PageMode
 
-    init(_ options: ServiceOptions, _ reader: inout SettingsReader) {
+    init(_ options: ServiceOptions, isAPI: Bool, _ reader: inout SettingsReader) {
         host = reader.text(options.host, "TRANSFERD_HOST") ?? Self.hostDefault
+        let plainHTTP = reader.word(
+            options.plainHTTP,
+            "TRANSFERD_PLAIN_HTTP",
+            default: PlainHTTP.loopback
+        )
+        if isAPI, plainHTTP == .loopback, !PlainHTTP.isLoopback(host) {
+            reader.refuse(
+                """
+                TRANSFERD_HOST: on \(host), API keys would cross the network without encryption. \
+                Listen on 127.0.0.1 behind a proxy that has TLS, or set TRANSFERD_PLAIN_HTTP to \
+                anywhere if that network is trusted or the proxy is on another machine
+                """
+            )
+        }
         port = reader.number(
             options.port,
             "TRANSFERD_PORT",

@@ -39,6 +39,15 @@ struct ServiceOptions: ParsableArguments {
     @Option(help: "The address to listen on; 127.0.0.1. [TRANSFERD_HOST]")
     var host: String?
 
+    @Option(
+        name: .customLong("plain-http"),
+        help: """
+            loopback, or anywhere to offer the API without TLS on an address that other machines \
+            reach, as behind a proxy that has TLS; loopback. [TRANSFERD_PLAIN_HTTP]
+            """
+    )
+    var plainHTTP: String?
+
     @Option(help: "The port to listen on, 0 for a free one; 8080. [TRANSFERD_PORT]")
     var port: Int?
 
@@ -172,12 +181,20 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
-            A file with the key that seals credentials, 64 hexadecimal digits; older keys may \
-            follow, one a line. All instances need the same. By default secrets-key in the data \
+            A file with the key that seals secrets in the database, 64 hexadecimal digits; older \
+            keys may follow, one a line. Only its owner and group may read it. All instances need the same. By default secrets-key in the data \
             directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
             """
     )
     var secretsKeyFile: String?
+
+    @Option(
+        help: """
+            sealed, or plain to start without a key and store secrets as they are; sealed. \
+            [TRANSFERD_SECRETS]
+            """
+    )
+    var secrets: String?
 
     @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")
     var logLevel: String?

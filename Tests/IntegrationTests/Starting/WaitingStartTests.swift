@@ -6,6 +6,8 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
+@testable import transferd
+
 /// A service that starts before its database does.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct WaitingStartTests {
     /// A service that has not started yet, and prints nothing.
@@ -16,7 +18,11 @@ import TransferWire
         let log: String
         private let directory: DataDirectory
 
-        init(for url: String) throws {
+        /// The file of the secrets key, which all instances of a database share.
+        let keyFile: String
+
+        /// Starts an instance with the key in `otherKeyFile`, or with a new one.
+        init(for url: String, key otherKeyFile: String? = nil) throws {
             directory = try DataDirectory()
             // With an external database, nobody makes this directory.
             try FileManager.default.createDirectory(
@@ -24,9 +30,16 @@ import TransferWire
                 withIntermediateDirectories: true
             )
             log = try directory.log()
+            keyFile = otherKeyFile ?? "\(directory.path)/secrets-key"
+            if otherKeyFile == nil {
+                try SecretFile(path: keyFile).create(String(repeating: "c3", count: 32))
+            }
             port = try FreePort.take()
             process = try Program.start(
-                ["serve", "--port", "\(port)", "--database-url", url] + directory.options,
+                [
+                    "serve", "--port", "\(port)", "--database-url", url, "--secrets-key-file",
+                    keyFile,
+                ] + directory.options,
                 log: log
             )
             probe = try APIClient(port: port, key: "none")
@@ -56,7 +69,10 @@ import TransferWire
         #expect(String(decoding: early.body, as: UTF8.self).contains("has not started yet"))
         #expect(try waiting.logged().split(separator: "waits for the database").count == 2)
 
-        let other = try await ServiceProcess(in: directory)
+        let other = try await ServiceProcess(
+            in: directory,
+            ["--secrets-key-file", waiting.keyFile]
+        )
         let line = try #require(await waiting.process.line())
         let said = try JSONDecoder().decode(ServiceProcess.Announcement.self, from: line)
         #expect(said.port == waiting.port)
@@ -74,7 +90,7 @@ import TransferWire
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         let url = "host=\(directory.path)/run user=later dbname=postgres password=verysecret"
-        let waiting = try Waiting(for: url)
+        let waiting = try Waiting(for: url, key: "\(directory.path)/secrets-key")
         try await eventually("it says what the server says") {
             (try? await waiting.reason()) == #"database away: role "later" does not exist"#
         }

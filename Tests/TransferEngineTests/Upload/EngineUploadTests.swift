@@ -229,6 +229,42 @@ import TransferTestSupport
         #expect(request.bodyCount == (next == "GET" ? 0 : Self.body.count))
     }
 
+    /// A body is for the origin that its client has named.
+    @Test(arguments: [
+        (307, "PUT", true), (308, "POST", true), (301, "PUT", true), (303, "POST", false),
+    ])
+    func aRedirectElsewhereTakesTheBodyOnlyIfAsked(
+        status: Int,
+        method: String,
+        hasBody: Bool
+    ) async throws {
+        let fixture = try await EngineFixture()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        for isAsked in [false, true] {
+            let path = "/there-\(isAsked)"
+            other.when(path, .response(200))
+            fixture.origin.when("/in-\(isAsked)", .redirect(status, to: other.url(path)))
+            let id = try await fixture.submit(fixture.origin.url("/in-\(isAsked)")) {
+                $0.request = TransferRequest(
+                    kind: .upload,
+                    method: method,
+                    upload: .data([1, 2, 3])
+                )
+                if isAsked { $0.options.sendsBodyToOtherOrigins = true }
+            }
+            let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+            let requests = other.log.now.requests(at: path)
+            guard !hasBody || isAsked else {
+                #expect(task.failure?.code == .badRedirect)
+                #expect(requests.isEmpty)
+                continue
+            }
+            #expect(task.state == .completed)
+            #expect(requests.map(\.bodyCount) == [hasBody ? 3 : 0])
+        }
+    }
+
     @Test func aLongAnswerIsCut() async throws {
         let fixture = try await EngineFixture()
         let task = try await upload(fixture, .data([1])) { _ in .response(body: Self.body) }

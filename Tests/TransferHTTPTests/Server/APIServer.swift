@@ -55,6 +55,9 @@ struct APIServer: Sendable {
             $0.queryDeadline = $0.scriptDeadline
         }
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
+        let secrets = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
+        var settings = settings
+        settings.secrets = secrets
         let stores =
             otherStore ?? Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         let folder = try TestFolder("http")
@@ -63,7 +66,7 @@ struct APIServer: Sendable {
         let api = TransferAPI(
             stores: APIStores(stores.database),
             container: try Container(directory: folder.path),
-            secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
+            secrets: secrets,
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,
             connectionsPerHost: 6,

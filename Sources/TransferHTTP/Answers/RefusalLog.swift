@@ -1,0 +1,69 @@
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+import TransferModel
+import TransferWire
+
+/// Logs requests that are refused because of who sends them, or how many: 401, 403 and 429.
+///
+/// A flood of them is counted rather than written.
+final class RefusalLog: Sendable {
+    /// The statuses that are logged.
+    static let statuses: Set<Int> = [401, 403, 429]
+    /// The lines in one ``period``.
+    static let linesMax = 100
+    static let period: Duration = .seconds(10)
+
+    private struct State {
+        var since: ContinuousClock.Instant?
+        var lines = 0
+        var unwritten = 0
+    }
+
+    private let state = Mutex(State())
+    private let logger: Logger
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// Logs a refusal, with the reason that the client is told and the identifier of the key that
+    /// was sent, if there was one.
+    func add(
+        _ problem: Problem,
+        _ request: Request,
+        _ context: APIContext,
+        _ caller: Caller?,
+        requestID: String,
+        at now: ContinuousClock.Instant = .now
+    ) {
+        let decision: (isWritten: Bool, unwritten: Int) = state.withLock { state in
+            var unwritten = 0
+            if state.since.map({ now - $0 >= Self.period }) ?? true {
+                unwritten = state.unwritten
+                state = State(since: now)
+            }
+            guard state.lines < Self.linesMax else {
+                state.unwritten += 1
+                return (false, unwritten)
+            }
+            state.lines += 1
+            return (true, unwritten)
+        }
+        guard decision.isWritten else { return }
+        var metadata: Logger.Metadata = [
+            "request_id": "\(requestID)", "status": "\(problem.code.status)",
+            "code": "\(problem.code.rawValue)", "method": "\(request.method.rawValue)",
+            "peer": "\(context.channel.remoteAddress?.ipAddress ?? "-")",
+        ]
+        if let id = caller?.key ?? Authenticator.identifier(of: request.headers) {
+            metadata["key_id"] = "\(id)"
+        }
+        if let caller { metadata["tenant"] = "\(caller.tenant)" }
+        if let limit = problem.quota?.limit.rawValue ?? problem.sharedLimit?.rawValue {
+            metadata["limit"] = "\(limit)"
+        }
+        if let scope = problem.scope { metadata["scope"] = "\(scope.rawValue)" }
+        if decision.unwritten > 0 { metadata["unwritten_before"] = "\(decision.unwritten)" }
+        logger.notice("request refused", metadata: metadata)
+    }
+}

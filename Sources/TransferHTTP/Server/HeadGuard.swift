@@ -1,0 +1,53 @@
+import NIOCore
+import NIOHTTP1
+
+/// A handler that refuses heads about which this server and a proxy in front could disagree.
+///
+/// It stands after the parser, which reads more than it should, and before the fields are translated,
+/// which loses what is given twice.
+final class HeadGuard: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    private var hasRefused = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasRefused else { return }
+        if case .head(let head) = unwrapInboundIn(data), let refusal = Self.refusal(of: head) {
+            hasRefused = true
+            return context.fireErrorCaught(refusal)
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// Returns what is wrong with a head (RFC 9112 §2.3, §3.2, §6.1).
+    static func refusal(of head: HTTPRequestHead) -> MalformedRequest? {
+        guard head.version == .http1_1 || head.version == .http1_0 else {
+            return MalformedRequest("Send HTTP/1.1.")
+        }
+        let hosts = head.headers["Host"]
+        guard hosts.count == 1 || hosts.isEmpty && head.version == .http1_0 else {
+            return MalformedRequest("Send the field `Host` once.")
+        }
+        if let host = hosts.first, !isHost(host) {
+            return MalformedRequest("The field `Host` is a name or an address.")
+        }
+        guard head.headers.contains(name: "Transfer-Encoding") else { return nil }
+        let codings = head.headers["Transfer-Encoding"]
+        guard head.version == .http1_1, codings.count == 1, codings[0].lowercased() == "chunked",
+            !head.headers.contains(name: "Content-Length")
+        else {
+            return MalformedRequest(
+                "The only `Transfer-Encoding` is `chunked`, in HTTP/1.1 and without `Content-Length`."
+            )
+        }
+        return nil
+    }
+
+    private static func isHost(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                (0x21...0x7E).contains(byte) && !"/?#@\\,\"<>{}|^`".utf8.contains(byte)
+            }
+    }
+}

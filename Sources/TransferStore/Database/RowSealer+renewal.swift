@@ -1,0 +1,38 @@
+import Foundation
+import TransferSecrets
+
+// Values that a key which does not seal any more has sealed, or none.
+extension RowSealer {
+    /// Returns bytes as they are to be stored now; nil if they are stored so.
+    func renewed(_ stored: [UInt8], at place: Place) throws(StoreError) -> [UInt8]? {
+        let rest = Array(stored.dropFirst(Self.marker.count))
+        let isSealed = stored.starts(with: Self.marker) && rest.first != 0
+        guard !isSealed || isOld(rest) else { return nil }
+        return try seal(open(stored, at: place), at: place)
+    }
+
+    /// Returns a URL as it is to be stored now; nil if it is stored so.
+    func renewed(url stored: String, at place: Place) throws(StoreError) -> String? {
+        if let space = stored.utf8.firstIndex(of: UInt8(ascii: " ")) {
+            let text = String(stored[stored.utf8.index(after: space)...])
+            guard isOld(text) else { return nil }
+        }
+        let url = try seal(url: open(url: stored, at: place), at: place)
+        return url == stored ? nil : url
+    }
+
+    /// Returns headers as they are to be stored now; nil if they are stored so.
+    func renewed(headers stored: String, at place: Place) throws(StoreError) -> String? {
+        if stored.utf8.first == UInt8(ascii: "\"") {
+            guard isOld(String(stored.dropFirst().dropLast())) else { return nil }
+        }
+        let headers = try open(headers: stored, at: place)
+        return headers.isEmpty ? nil : try seal(headers: headers, at: place)
+    }
+
+    private func isOld(_ text: String) -> Bool {
+        Data(base64Encoded: text).map { isOld(Array($0)) } ?? true
+    }
+
+    private func isOld(_ sealed: [UInt8]) -> Bool { box?.isSealedWithOlderKey(sealed) ?? false }
+}

@@ -1,0 +1,166 @@
+import ArgumentParser
+import ChildProcess
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+
+@testable import transferd
+
+/// A configuration that gives secrets away is refused, with what to do instead.
+@Suite(.timeLimit(.minutes(5))) struct UnsafeStartTests {
+    private static func problems(_ environment: [String: String]) -> String {
+        do {
+            _ = try ServerConfiguration(
+                database: try DatabaseOptions.parse(["--resources", Checkout.root]),
+                service: try ServiceOptions.parse([]),
+                environment: environment
+            )
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: [
+        "0.0.0.0", "::", "10.1.2.3", "transfers.example", "8.8.8.8", "::ffff:127.0.0.1",
+    ])
+    func anAddressThatOthersReachTakesTLSOrAWord(host: String) {
+        let refusal = Self.problems(["TRANSFERD_HOST": host])
+        #expect(refusal.hasPrefix("TRANSFERD_HOST: on \(host), API keys would cross"))
+        #expect(refusal.contains("TRANSFERD_PLAIN_HTTP to anywhere"))
+        #expect(
+            Self.problems(["TRANSFERD_HOST": host, "TRANSFERD_PLAIN_HTTP": "anywhere"]) == ""
+        )
+        // Probes carry no keys.
+        #expect(Self.problems(["TRANSFERD_HOST": host, "TRANSFERD_ROLES": "worker"]) == "")
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+    func thisMachineIsSafe(host: String) {
+        #expect(Self.problems(["TRANSFERD_HOST": host]) == "")
+    }
+
+    @Test(arguments: [
+        ("postgres://me@db.example/x", true), ("host=10.0.0.1 dbname=x", true),
+        ("host=/run/postgresql,10.0.0.1", true), ("postgres://me@[2001:db8::1]/x", true),
+        ("hostaddr=10.0.0.1 host=localhost", true),
+        ("postgres://me@db.example/x?sslmode=verify-full", false),
+        ("postgres://me@db.example/x?sslmode=disable", false),
+        ("postgres://me@127.0.0.1/x", false), ("postgres://me@localhost/x", false),
+        ("host=/run/postgresql dbname=x", false), ("dbname=x", false), ("postgres:///x", false),
+    ])
+    func aDatabaseElsewhereTakesAnSSLMode(url: String, isRefused: Bool) {
+        let refusal = Self.problems(["DATABASE_URL": url])
+        #expect(refusal.contains("sslmode=verify-full") == isRefused, "\(refusal)")
+    }
+
+    /// Starts the service with a secrets key in a file of this mode, and returns how it ends.
+    private static func start(
+        mode: Int?,
+        _ options: [String] = []
+    ) async throws -> (status: Int32, log: String) {
+        let directory = try DataDirectory()
+        let folder = try TestFolder("integration")
+        let file = "\(folder.path)/key"
+        if let mode {
+            try "\(String(repeating: "a1", count: 32))\n".write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            try FileManager.default.setAttributes(
+                [.posixPermissions: mode],
+                ofItemAtPath: file
+            )
+        }
+        let log = "\(folder.path)/log"
+        let process = try Program.start(
+            ["serve", "--port", "0", "--secrets-key-file", file] + directory.options + options,
+            log: log
+        )
+        if await process.line() != nil {
+            process.signal(SIGTERM)
+            _ = await process.status()
+            return (0, "")
+        }
+        return (await process.status(), try String(contentsOfFile: log, encoding: .utf8))
+    }
+
+    @Test(arguments: [0o644, 0o604, 0o666, 0o601, 0o660])
+    func aKeyThatOthersCanUseIsRefused(mode: Int) async throws {
+        let (status, log) = try await Self.start(mode: mode)
+        #expect(status != 0)
+        #expect(log.contains("has the mode \(String(mode, radix: 8))"), "\(log)")
+        #expect(log.contains("chmod 400"))
+    }
+
+    @Test(arguments: [0o400, 0o600, 0o440])
+    func aKeyOfItsOwnIsUsed(mode: Int) async throws {
+        #expect(try await Self.start(mode: mode).status == 0)
+    }
+
+    @Test func aKeyThatIsMissingIsSaid() async throws {
+        let (status, log) = try await Self.start(mode: nil)
+        #expect(status != 0)
+        #expect(log.contains("there is no such file"))
+    }
+
+    /// An instance with another key than the database knows could not read what it has to send.
+    @Test func anotherKeyThanTheDatabaseKnowsIsRefused() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        #expect(await service.terminate() == 0)
+        let file = "\(directory.path)/secrets-key"
+        let key = try String(contentsOfFile: file, encoding: .utf8)
+        func replace(_ text: String) throws {
+            try FileManager.default.removeItem(atPath: file)
+            try SecretFile(path: file).create(text)
+        }
+        let other = String(repeating: "b2", count: 32) + "\n"
+        try replace(other)
+        let refusal = await #expect(throws: ServiceProcess.NotStarted.self) {
+            try await ServiceProcess(in: directory)
+        }
+        #expect(refusal?.description.contains("lacks keys whose SHA-256 starts with") == true)
+        try replace(other + key)
+        let again = try await ServiceProcess(in: directory)
+        #expect(await again.terminate() == 0)
+    }
+
+    @Test func theMemoryOfTheServiceIsWrittenNowhere() async throws {
+        let directory = try DataDirectory()
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(authority.issue(), of: authority)
+        let keys = "\(directory.path).keys"
+        let service = try await ServiceProcess(
+            in: directory,
+            environment: ["SSLKEYLOGFILE": keys]
+        )
+        let limits = try String(contentsOfFile: "/proc/\(service.pid)/limits", encoding: .utf8)
+        let core = try #require(
+            limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        )
+        #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["1", "1"])
+        // A real connection with TLS, of which the keys could have been written.
+        let client = try APIClient(service, key: directory.apiKey())
+        let pem = try String(contentsOfFile: authority.certificatePath, encoding: .utf8)
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let trusted = pem.replacingOccurrences(of: "\n", with: "\\n")
+        let ids = try await client.submit(
+            tasks: [
+                #"{"url": "\#(server.url())", "tls": {"certificate_authorities": "\#(trusted)"}}"#
+            ],
+            to: "s"
+        )
+        try await eventually("the task is completed") {
+            try await client.get("/v1/tasks/\(ids[0])", as: TaskState.self).state == "completed"
+        }
+        #expect(await service.terminate() == 0)
+        #expect(!FileManager.default.fileExists(atPath: keys))
+    }
+
+    private struct TaskState: Decodable {
+        let state: String
+    }
+}

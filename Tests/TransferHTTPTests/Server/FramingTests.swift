@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// HTTP to the letter: a request that this server and a proxy in front could read differently is
+/// refused, and nothing behind it is answered.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct FramingTests {
+    private static let hidden = "GET /livez HTTP/1.1\r\nHost: hidden\r\n\r\n"
+
+    private static func post(
+        _ fields: String,
+        _ body: String = "",
+        version: String = "1.1"
+    ) -> String {
+        "POST /livez HTTP/\(version)\r\n\(fields)\r\n\r\n\(body)"
+    }
+
+    @Test(arguments: [
+        "GET /livez HTTP/1.1\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost:\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a, b\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: me@a\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost : a\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nX: \u{0}\r\n\r\n",
+        "GET /livez HTTP/0.9\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/1.2\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/2.0\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/3.7\r\nHost: a\r\n\r\n",
+        "GET /livez\r\nHost: a\r\n\r\n",
+        "NONSENSE\r\n\r\n",
+        post("Host: a\r\nTransfer-Encoding:", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: ", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: gzip, chunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: chunked, chunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: identity", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: xchunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: \u{b}chunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding : chunked", "0\r\n\r\n"),
+        post("Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5", "0\r\n\r\n"),
+        post("Host: a\r\nTransfer-Encoding: chunked", "0\r\n\r\n", version: "1.0"),
+        post("Host: a\r\nContent-Length: 0\r\nContent-Length: 5"),
+        post("Host: a\r\nContent-Length: 0, 5"),
+        post("Host: a\r\nContent-Length: +5"),
+        post("Host: a\r\nContent-Length: -1"),
+        post("Host: a\r\nContent-Length: 0x5"),
+        post("Host: a\r\nContent-Length: 99999999999999999999999"),
+        "GET /livez HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 40_000))\r\n\r\n",
+    ])
+    func isRefusedWithAProblemAndNothingBehindItIsAnswered(request: String) async throws {
+        try await APIServer.run { server in
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array((request + Self.hidden).utf8)
+            )
+            try await eventually("the connection is closed") { client.isEnded }
+            let head = client.head.lowercased()
+            #expect(head.hasPrefix("http/1.1 400 "))
+            #expect(head.contains("content-type: application/problem+json"))
+            #expect(head.contains("connection: close"))
+            let body = Data(client.all.components(separatedBy: "\r\n\r\n").last?.utf8 ?? "".utf8)
+            let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
+            #expect(problem.code == .malformedRequest)
+            #expect(head.contains("x-request-id: \(problem.requestID)"))
+            #expect(client.all.matches(of: #/HTTP/1\.1 \d{3} /#).count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nhOST: [::1]:8080\r\n\r\n",
+        "GET /livez HTTP/1.0\r\nHost: a\r\n\r\n",
+        "GET /livez HTTP/1.0\r\n\r\n",
+    ])
+    func whatIsHTTPIsAnswered(request: String) async throws {
+        try await APIServer.run { server in
+            let client = try StreamClient(port: server.client.port, request: Array(request.utf8))
+            try await eventually("it is answered") { client.head.contains("HTTP/1.") }
+            #expect(client.head.contains(" 200 "))
+        }
+    }
+
+    private static func submission(_ server: APIServer, _ fields: String) -> String {
+        """
+        POST /v1/sessions/photos/tasks HTTP/1.1\r
+        Host: a\r
+        Authorization: Bearer \(server.first.key.serialized)\r
+        Content-Type: application/json\r
+        \(fields)\r
+        \r
+
+        """
+    }
+
+    /// The body of a request in progress breaks: its own answer says so.
+    @Test(arguments: [
+        "zz\r\n", "5\nhello\r\n0\r\n\r\n", "-1\r\n", "ffffffffffffffffff\r\n",
+        "5\r\nhelloX0\r\n\r\n",
+    ])
+    func aBrokenBodyIsRefusedWithAProblem(body: String) async throws {
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array(
+                    (Self.submission(server, "Transfer-Encoding: chunked") + body + Self.hidden)
+                        .utf8
+                )
+            )
+            try await eventually("the connection is closed") { client.isEnded }
+            #expect(client.head.contains(" 400 "), "\(client.all)")
+            #expect(client.all.contains("\"malformed_request\""))
+            #expect(!client.all.contains("HTTP/1.1 200"))
+        }
+    }
+
+    @Test(arguments: ["", "Expect: 100-continue\r\n"])
+    func anAnnouncedBodyThatIsTooLargeIsRefusedAtOnce(expectation: String) async throws {
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array(
+                    Self.submission(server, "\(expectation)Content-Length: 16777217").utf8
+                )
+            )
+            try await eventually("it is answered") { client.all.contains("\"request_id\"") }
+            #expect(client.head.contains(" 413 "))
+            #expect(client.head.lowercased().contains("connection: close"))
+        }
+    }
+
+    @Test func extensionsOfChunksAreBounded() async throws {
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array(Self.submission(server, "Transfer-Encoding: chunked").utf8)
+            )
+            let flood = Array(String(repeating: "a", count: 10_000).utf8)
+            try client.send(Array("1;a=".utf8))
+            var sent = 0
+            // The connection ends while more is sent.
+            while !client.isEnded, sent < 4_000_000 {
+                do { try client.send(flood) } catch { break }
+                sent += flood.count
+                await Task.yield()
+            }
+            try await eventually("it is answered") { client.all.contains("\"malformed_request\"") }
+        }
+    }
+
+    /// A client may send a byte a chunk, and short extensions.
+    @Test func smallChunksAndExtensionsAreRead() async throws {
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let path = String(repeating: "a", count: 4000)
+            let body = #"[{"url": "http://origin.example/\#(path)"}]"#
+            let chunks = body.utf8.map { byte in
+                "1;a=b\r\n\(String(decoding: [byte], as: UTF8.self))\r\n"
+            }
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array(
+                    (Self.submission(server, "Transfer-Encoding: chunked") + chunks.joined()
+                        + "0\r\n\r\n").utf8
+                )
+            )
+            try await eventually("it is answered") { client.head.contains("HTTP/1.1") }
+            #expect(client.head.contains(" 202 "))
+        }
+    }
+}
