@@ -35,6 +35,9 @@ let structuredFields: Target.Dependency = .product(
     package: "swift-http-structured-headers"
 )
 
+let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
+let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
+
 let package = Package(
     name: "transferd",
     platforms: [.macOS(.v15)],
@@ -42,6 +45,8 @@ let package = Package(
         .executable(name: "transferd", targets: ["transferd"])
     ],
     dependencies: [
+        // What the service and its clients share, and the client itself.
+        .package(name: "transferd-client", path: "clients/swift"),
         // The HTTP server: strict framing on SwiftNIO's sockets (docs/decisions/0001).
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         // The command line of `transferd` and the demo, with help texts and checked options.
@@ -95,13 +100,13 @@ let package = Package(
         // Pure values: sessions, tasks, events, policies and their state machines.
         .target(
             name: "TransferModel",
-            dependencies: [crypto, structuredFields],
+            dependencies: [webhooks, crypto, structuredFields],
             swiftSettings: swiftSettings
         ),
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",
-            dependencies: ["TransferModel", "Postgres", crypto, logging],
+            dependencies: ["TransferModel", "Postgres", webhooks, crypto, logging],
             swiftSettings: swiftSettings
         ),
         // The directory of all results and sources, opened beneath its root only; checksums of files.
@@ -127,14 +132,12 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // The JSON of `openapi.yaml` as Codable values.
-        .target(name: "TransferWire", swiftSettings: swiftSettings),
         // Delivers the events of sessions to subscriptions as signed webhooks.
         .target(
             name: "TransferWebhooks",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferMetrics", "Curl", crypto,
-                logging, lifecycle,
+                "TransferModel", "TransferStore", wire, webhooks, "TransferMetrics", "Curl",
+                crypto, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -142,8 +145,8 @@ let package = Package(
         .target(
             name: "TransferHTTP",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
-                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux",
+                "TransferModel", "TransferStore", wire, "TransferWebhooks",
+                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", webhooks,
                 crypto, hummingbird, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
@@ -152,7 +155,7 @@ let package = Package(
         .executableTarget(
             name: "transferd",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
+                "TransferModel", "TransferStore", wire, "TransferContainer",
                 "TransferSecrets", "TransferMetrics", "TransferEngine", "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
@@ -163,7 +166,7 @@ let package = Package(
         .executableTarget(
             name: "transferd-demo",
             dependencies: [
-                "ChildProcess", "Curl", "TransferWire", "TransferWebhooks", "TransferModel",
+                "ChildProcess", "Curl", wire, webhooks, "TransferModel",
                 argumentParser, crypto, hummingbird, lifecycle, logging,
             ],
             path: "Sources/TransferDemo",
@@ -172,9 +175,7 @@ let package = Package(
         // A service whose work transferd schedules, as in the guide to BGTaskScheduler.
         .executableTarget(
             name: "color-feed",
-            dependencies: [
-                "TransferModel", "TransferWebhooks", argumentParser, hummingbird,
-            ],
+            dependencies: [webhooks, argumentParser, hummingbird],
             path: "Examples/ColorFeed",
             swiftSettings: swiftSettings
         ),
@@ -183,7 +184,7 @@ let package = Package(
             name: "transferd-bench",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
-                "TransferModel", "TransferStore", "TransferWire", argumentParser, logging,
+                "TransferModel", "TransferStore", wire, argumentParser, logging,
             ],
             path: "Benchmarks",
             exclude: ["pgqueuer-rates.py"],
@@ -195,7 +196,7 @@ let package = Package(
             name: "TransferTestSupport",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "Postgres",
-                "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", crypto,
+                "TransferModel", "TransferStore", "TransferWebhooks", wire, crypto,
                 logging,
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -217,7 +218,7 @@ let package = Package(
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferMetrics"),
-        testTarget("TransferStore", "TransferModel", "Postgres", logging),
+        testTarget("TransferStore", "TransferModel", "Postgres", webhooks, logging),
         testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
         testTarget(
@@ -238,21 +239,31 @@ let package = Package(
             "TransferWebhooks",
             "TransferModel",
             "TransferStore",
-            "TransferWire",
+            wire,
+            webhooks,
             "Curl",
             "Postgres",
             crypto,
             lifecycle,
             logging
         ),
-        testTarget("TransferWire"),
+        .testTarget(
+            name: "TransferWireTests",
+            dependencies: [wire, "TransferTestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "StandardWebhooksTests",
+            dependencies: [webhooks],
+            swiftSettings: swiftSettings
+        ),
         testTarget(
             "TransferHTTP",
             "TransferMetrics",
             "TransferSecrets",
             "TransferModel",
             "TransferStore",
-            "TransferWire",
+            wire,
             "Curl",
             "Postgres",
             crypto,
@@ -264,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "color-feed", "TransferTestSupport", "TransferWire",
+                "transferd", "color-feed", "TransferTestSupport", wire,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
@@ -274,7 +285,7 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
+                "transferd", "TransferTestSupport", wire, webhooks,
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
                 "TransferModel", logging,
             ],
@@ -284,7 +295,8 @@ let package = Package(
         .testTarget(
             name: "ScaleTests",
             dependencies: [
-                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", logging,
+                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", webhooks,
+                logging,
             ],
             swiftSettings: swiftSettings
         ),
