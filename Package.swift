@@ -37,6 +37,7 @@ let structuredFields: Target.Dependency = .product(
 
 let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
 let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
+let client: Target.Dependency = .product(name: "TransferClient", package: "transferd-client")
 
 let package = Package(
     name: "transferd",
@@ -179,6 +180,13 @@ let package = Package(
             path: "Examples/ColorFeed",
             swiftSettings: swiftSettings
         ),
+        // A program whose downloads go on without it, as in the guide to clients.
+        .executableTarget(
+            name: "album",
+            dependencies: [client, argumentParser],
+            path: "Examples/Album",
+            swiftSettings: swiftSettings
+        ),
         // Measures the service beside its peers; `make bench`.
         .executableTarget(
             name: "transferd-bench",
@@ -257,6 +265,11 @@ let package = Package(
             dependencies: [webhooks],
             swiftSettings: swiftSettings
         ),
+        .testTarget(
+            name: "TransferClientTests",
+            dependencies: [client, wire, webhooks, hummingbird],
+            swiftSettings: swiftSettings
+        ),
         testTarget(
             "TransferHTTP",
             "TransferMetrics",
@@ -275,7 +288,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "color-feed", "TransferTestSupport", wire,
+                "transferd", "color-feed", "album", "TransferTestSupport", wire, client,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
