@@ -43,7 +43,8 @@ let package = Package(
     name: "transferd",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "transferd", targets: ["transferd"])
+        .executable(name: "transferd", targets: ["transferd"]),
+        .executable(name: "transferctl", targets: ["transferctl"]),
     ],
     dependencies: [
         // What the service and its clients share, and the client itself.
@@ -161,6 +162,12 @@ let package = Package(
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
+            swiftSettings: swiftSettings
+        ),
+        // The command line for users of the service.
+        .executableTarget(
+            name: "transferctl",
+            dependencies: [client, wire, webhooks, argumentParser, hummingbird, logging],
             swiftSettings: swiftSettings
         ),
         // A small origin, a webhook receiver and a client that shows the service at work.
@@ -288,7 +295,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "color-feed", "album", "TransferTestSupport", wire, client,
+                "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
+                client,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],

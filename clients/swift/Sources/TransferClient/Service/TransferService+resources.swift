@@ -52,6 +52,11 @@ extension TransferService {
         )
     }
 
+    /// Deletes a subscription.
+    public func unsubscribe(_ identifier: String) async throws(TransferError) {
+        _ = try await call(ServiceRequest("DELETE", APIPath.subscription(identifier)))
+    }
+
     /// Acknowledges `session.events_finished` after the answer ``WebhookAnswer/later``.
     public func acknowledge(
         _ acknowledgement: WebhookAcknowledgement

@@ -5,7 +5,8 @@ extension TransferSession {
     /// Takes over the tasks of the session that no process has, ended or not: those of an earlier
     /// process of this program.
     ///
-    /// Each is followed from then on, and its lease is renewed until ``close()``. The delegate is
+    /// A task without a `taskDescription` cannot be taken over. Each other one is followed from then
+    /// on, and its lease is renewed until ``close()``. The delegate is
     /// told of those that have ended, and, if nothing of the session was outstanding, that its
     /// events have finished. A task that has been dealt with is taken over again by the next
     /// process unless ``TransferTask/remove()`` removes it.
