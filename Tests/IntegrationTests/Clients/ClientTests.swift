@@ -97,13 +97,13 @@ import TransferWire
         let error = await #expect(throws: TransferError.self) { try await bad.result() }
         #expect(error?.code.rawValue == "http_status" && error?.failure?.httpStatus == 404)
         try await session.finishTasksAndInvalidate()
-        // Its own stream has the same events, up to the last one.
-        var types: [String] = []
-        for try await event in events { types.append(event.message.type) }
-        #expect(types.suffix(2) == ["session.events_finished", "session.invalidated"])
         try await eventually("the delegate has been told of the end") {
             listener.calls.withLock { $0.last } == "invalid"
         }
+        // A stream of its own has the same events, also after the end.
+        var types: [String] = []
+        for try await event in events { types.append(event.message.type) }
+        #expect(types.suffix(2) == ["session.events_finished", "session.invalidated"])
         let calls = listener.calls.withLock { $0 }
         #expect(
             Set(calls) == [

@@ -26,6 +26,14 @@ extension TransferSession {
         }
     }
 
+    /// Returns what ``attach()`` returned first, also when the session has ended since.
+    func firstDocument() async throws(TransferError) -> SessionDocument {
+        guard let attachment = state.withLock(\.attachment),
+            case .success(let document) = await attachment.value
+        else { return try await attach() }
+        return document
+    }
+
     private func create() async -> Result<SessionDocument, TransferError> {
         do throws(TransferError) {
             return .success(

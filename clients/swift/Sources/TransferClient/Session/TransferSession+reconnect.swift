@@ -6,10 +6,10 @@ extension TransferSession {
     /// process of this program.
     ///
     /// A task without a `taskDescription` cannot be taken over. Each other one is followed from then
-    /// on, and its lease is renewed until ``close()``. The delegate is
-    /// told of those that have ended, and, if nothing of the session was outstanding, that its
-    /// events have finished. A task that has been dealt with is taken over again by the next
-    /// process unless ``TransferTask/remove()`` removes it.
+    /// on, and its lease is renewed until ``close()``. The delegate is told of those that have
+    /// ended, and, if nothing of the session was outstanding, that its events have finished. A task
+    /// that has been dealt with is taken over again by the next process unless
+    /// ``TransferTask/remove()`` removes it.
     ///
     /// - Parameters:
     ///   - owner: the name of this process, for human readers.

@@ -69,11 +69,11 @@ extension TransferSession {
         "waiting_for_connectivity", "waiting_for_authentication",
     ].joined(separator: ",")
 
-    /// The session's events from now on, each as it happens.
+    /// The session's events since this process first used it, each as it happens.
     public var events: TransferEvents {
         TransferEvents(service: service, sessionIdentifier: configuration.identifier) {
             () async throws(TransferError) in
-            EventCursor(try await self.attach())
+            EventCursor(try await self.firstDocument())
         }
     }
 
