@@ -5,7 +5,7 @@ PORT ?= 8080
 
 BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
-SOURCES = Sources Tests Benchmarks Examples Package.swift
+SOURCES = Sources Tests Benchmarks Examples clients Package.swift
 
 .PHONY: help setup demo run key test scale chaos bench lint format clean
 .DEFAULT_GOAL := help

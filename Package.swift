@@ -35,13 +35,20 @@ let structuredFields: Target.Dependency = .product(
     package: "swift-http-structured-headers"
 )
 
+let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
+let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
+let client: Target.Dependency = .product(name: "TransferClient", package: "transferd-client")
+
 let package = Package(
     name: "transferd",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "transferd", targets: ["transferd"])
+        .executable(name: "transferd", targets: ["transferd"]),
+        .executable(name: "transferctl", targets: ["transferctl"]),
     ],
     dependencies: [
+        // What the service and its clients share, and the client itself.
+        .package(name: "transferd-client", path: "clients/swift"),
         // The HTTP server: strict framing on SwiftNIO's sockets (docs/decisions/0001).
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         // The command line of `transferd` and the demo, with help texts and checked options.
@@ -95,7 +102,7 @@ let package = Package(
         // Pure values: sessions, tasks, events, policies and their state machines.
         .target(
             name: "TransferModel",
-            dependencies: [crypto, structuredFields],
+            dependencies: [webhooks, crypto, structuredFields],
             swiftSettings: swiftSettings
         ),
         // Seals the secrets that the database keeps.
@@ -107,7 +114,9 @@ let package = Package(
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",
-            dependencies: ["TransferModel", "TransferSecrets", "Postgres", crypto, logging],
+            dependencies: [
+                "TransferModel", "TransferSecrets", "Postgres", webhooks, crypto, logging,
+            ],
             swiftSettings: swiftSettings
         ),
         // The directory of all results and sources, opened beneath its root only; checksums of files.
@@ -127,14 +136,12 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // The JSON of `openapi.yaml` as Codable values.
-        .target(name: "TransferWire", swiftSettings: swiftSettings),
         // Delivers the events of sessions to subscriptions as signed webhooks.
         .target(
             name: "TransferWebhooks",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferMetrics", "Curl", crypto,
-                logging, lifecycle,
+                "TransferModel", "TransferStore", wire, webhooks, "TransferMetrics", "Curl",
+                crypto, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -142,8 +149,8 @@ let package = Package(
         .target(
             name: "TransferHTTP",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
-                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux",
+                "TransferModel", "TransferStore", wire, "TransferWebhooks",
+                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", webhooks,
                 crypto, hummingbird, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
@@ -152,18 +159,24 @@ let package = Package(
         .executableTarget(
             name: "transferd",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
+                "TransferModel", "TransferStore", wire, "TransferContainer",
                 "TransferSecrets", "TransferMetrics", "TransferEngine", "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
             swiftSettings: swiftSettings
         ),
+        // The command line for users of the service.
+        .executableTarget(
+            name: "transferctl",
+            dependencies: [client, wire, webhooks, argumentParser, hummingbird, logging],
+            swiftSettings: swiftSettings
+        ),
         // A small origin, a webhook receiver and a client that shows the service at work.
         .executableTarget(
             name: "transferd-demo",
             dependencies: [
-                "ChildProcess", "Curl", "TransferWire", "TransferWebhooks", "TransferModel",
+                "ChildProcess", "Curl", wire, webhooks, "TransferModel",
                 argumentParser, crypto, hummingbird, lifecycle, logging,
             ],
             path: "Sources/TransferDemo",
@@ -172,10 +185,15 @@ let package = Package(
         // A service whose work transferd schedules, as in the guide to BGTaskScheduler.
         .executableTarget(
             name: "color-feed",
-            dependencies: [
-                "TransferModel", "TransferWebhooks", argumentParser, hummingbird,
-            ],
+            dependencies: [webhooks, argumentParser, hummingbird],
             path: "Examples/ColorFeed",
+            swiftSettings: swiftSettings
+        ),
+        // A program whose downloads go on without it, as in the guide to clients.
+        .executableTarget(
+            name: "album",
+            dependencies: [client, argumentParser],
+            path: "Examples/Album",
             swiftSettings: swiftSettings
         ),
         // Measures the service beside its peers; `make bench`.
@@ -183,7 +201,7 @@ let package = Package(
             name: "transferd-bench",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
-                "TransferModel", "TransferStore", "TransferWire", argumentParser, logging,
+                "TransferModel", "TransferStore", wire, argumentParser, logging,
             ],
             path: "Benchmarks",
             exclude: ["pgqueuer-rates.py"],
@@ -195,7 +213,7 @@ let package = Package(
             name: "TransferTestSupport",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "Postgres",
-                "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", crypto,
+                "TransferModel", "TransferStore", "TransferWebhooks", wire, crypto,
                 logging,
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -217,7 +235,9 @@ let package = Package(
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferMetrics"),
-        testTarget("TransferStore", "TransferSecrets", "TransferModel", "Postgres", logging),
+        testTarget(
+            "TransferStore", "TransferSecrets", "TransferModel", "Postgres", webhooks, logging
+        ),
         testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
         testTarget(
@@ -238,21 +258,36 @@ let package = Package(
             "TransferWebhooks",
             "TransferModel",
             "TransferStore",
-            "TransferWire",
+            wire,
+            webhooks,
             "Curl",
             "Postgres",
             crypto,
             lifecycle,
             logging
         ),
-        testTarget("TransferWire"),
+        .testTarget(
+            name: "TransferWireTests",
+            dependencies: [wire, "TransferTestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "StandardWebhooksTests",
+            dependencies: [webhooks],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TransferClientTests",
+            dependencies: [client, wire, webhooks, hummingbird],
+            swiftSettings: swiftSettings
+        ),
         testTarget(
             "TransferHTTP",
             "TransferMetrics",
             "TransferSecrets",
             "TransferModel",
             "TransferStore",
-            "TransferWire",
+            wire,
             "Curl",
             "Postgres",
             crypto,
@@ -264,7 +299,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "color-feed", "TransferTestSupport", "TransferWire",
+                "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
+                client,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
@@ -275,7 +311,7 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
+                "transferd", "TransferTestSupport", wire, webhooks,
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
                 "TransferModel", logging,
             ],
@@ -285,7 +321,8 @@ let package = Package(
         .testTarget(
             name: "ScaleTests",
             dependencies: [
-                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", logging,
+                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", webhooks,
+                logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Hummingbird
-import TransferWebhooks
+import StandardWebhooks
 
 /// The color feed of Apple's guide to BGTaskScheduler, as a service: it refreshes its feed every
 /// quarter of an hour, and cleans its database once a week while there is nothing else to do.

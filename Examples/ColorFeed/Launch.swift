@@ -1,6 +1,5 @@
 import Foundation
-import TransferModel
-import TransferWebhooks
+import StandardWebhooks
 
 /// What a `background_task.launch` says.
 struct Launch: Decodable, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
+import StandardWebhooks
 import TransferTestSupport
-import TransferWebhooks
 import TransferWire
 
 /// A message as it reached a subscriber, with its events.

@@ -1,6 +1,6 @@
 import Foundation
+import StandardWebhooks
 import TransferTestSupport
-import TransferWebhooks
 import TransferWire
 
 /// The observations of a campaign once all faults have ended.

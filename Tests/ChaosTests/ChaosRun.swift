@@ -1,8 +1,8 @@
 import Curl
 import Foundation
+import StandardWebhooks
 import TransferModel
 import TransferTestSupport
-import TransferWebhooks
 import TransferWire
 
 /// One campaign: its plan, performed on real processes.

@@ -1,4 +1,5 @@
 import Foundation
+import StandardWebhooks
 import TransferModel
 import TransferStore
 import TransferTestSupport

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test func nothingIsSaidTwiceBeforeItIsUnderstood() throws {
-        var files = try ["Sources", "Tests", "Benchmarks"].flatMap {
+        var files = try (SourceTree.sources + ["Tests", "Benchmarks"]).flatMap {
             try SourceTree.files($0, "swift")
         }
         files += try SourceTree.files("docs", "md") + SourceTree.files("migrations", "sql")
@@ -37,7 +37,7 @@ import Testing
     /// What others call has a sentence; not so a stored property whose name and type say all, an
     /// initializer that stores its arguments, or a requirement that its protocol describes.
     @Test func whatOthersUseIsDocumented() throws {
-        for file in try SourceTree.files("Sources", "swift") {
+        for file in try SourceTree.sourceFiles("swift") {
             var previous: Substring = ""
             for line in file.lines {
                 let text = line.text.drop { $0 == " " }

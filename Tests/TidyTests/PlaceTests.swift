@@ -7,7 +7,7 @@ import Testing
 
     /// A type that only one file knows may live beside its user.
     @Test func aTypeIsInAFileOfItsName() throws {
-        for file in try SourceTree.files("Sources", "swift") {
+        for file in try SourceTree.sourceFiles("swift") {
             let name = file.name.prefix { $0 != "." && $0 != "+" }
             for line in file.lines {
                 guard let type = Self.type(line.text), type != name else { continue }
@@ -18,7 +18,7 @@ import Testing
 
     @Test func aFolderFitsOnAScreen() throws {
         var counts: [Substring: Int] = [:]
-        for folder in ["Sources", "Tests"] {
+        for folder in SourceTree.sources + ["Tests"] {
             for file in try SourceTree.files(folder, "swift") {
                 counts[file.folder, default: 0] += 1
             }
@@ -30,7 +30,8 @@ import Testing
 
     @Test func whatDocumentsNameIsThere() throws {
         for file in try SourceTree.files("docs", "md") {
-            for match in file.text.matches(of: #/\b(?:Sources|Tests|migrations)\/[\w\/+.]*\w/#) {
+            let path = #/\b(?:clients\/swift\/)?(?:Sources|Tests|migrations)\/[\w\/+.]*\w/#
+            for match in file.text.matches(of: path) {
                 #expect(SourceTree.exists(String(match.output)), "\(file.path): \(match.output)")
             }
         }
@@ -40,13 +41,16 @@ import Testing
         let map = try #require(
             try SourceTree.files("docs", "md").first { $0.name == "ARCHITECTURE.md" }
         )
-        for target in try SourceTree.names("Sources") {
-            let row = map.lines.first {
-                $0.text.hasPrefix("| `") && $0.text.contains("`\(target)`")
-            }
-            let text = try #require(row, "\(target) is not on the map").text
-            for room in try SourceTree.folders("Sources/\(target)") where room != "include" {
-                #expect(text.contains(room), "\(target)/\(room) is not on the map")
+        for sources in SourceTree.sources {
+            for target in try SourceTree.names(sources) {
+                let row = map.lines.first {
+                    $0.text.hasPrefix("| `") && $0.text.contains("`\(target)`")
+                }
+                let text = try #require(row, "\(target) is not on the map").text
+                for room in try SourceTree.folders("\(sources)/\(target)")
+                where room != "include" && !room.hasSuffix(".docc") {
+                    #expect(text.contains(room), "\(target)/\(room) is not on the map")
+                }
             }
         }
     }

@@ -19,8 +19,20 @@ enum SourceTree {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(components: "..", "..").standardized
 
+    /// The folders with targets that others use.
+    static let sources = ["Sources", "clients/swift/Sources"]
+
+    /// Returns all files of those folders with one of the extensions.
+    static func sourceFiles(_ extensions: String...) throws -> [File] {
+        try sources.flatMap { folder in try files(folder, extensions) }
+    }
+
     /// Returns all files beneath `folder` with one of the extensions.
     static func files(_ folder: String, _ extensions: String...) throws -> [File] {
+        try files(folder, extensions)
+    }
+
+    private static func files(_ folder: String, _ extensions: [String]) throws -> [File] {
         let directory = root.appending(path: folder).resolvingSymlinksInPath()
         let names = FileManager.default.enumerator(atPath: directory.path)?.allObjects ?? []
         return try names.compactMap { $0 as? String }.sorted()

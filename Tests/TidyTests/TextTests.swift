@@ -15,35 +15,39 @@ import Testing
     private static let bans = [
         Ban(
             call: "try" + "!",
-            folders: ["Sources", "Tests", "Benchmarks"],
+            folders: SourceTree.sources + ["Tests", "Benchmarks"],
             instead: "throw, or try #require in a test"
         ),
         Ban(
             call: "fatal" + "Error(",
-            folders: ["Sources", "Tests"],
+            folders: SourceTree.sources + ["Tests"],
             instead: "a thrown error, or precondition with a sentence for a programmer's error"
         ),
-        Ban(call: "as" + "! ", folders: ["Sources", "Tests"], instead: "as? with a guard"),
+        Ban(
+            call: "as" + "! ",
+            folders: SourceTree.sources + ["Tests"],
+            instead: "as? with a guard"
+        ),
         Ban(
             call: "unowned(" + "unsafe)",
-            folders: ["Sources", "Tests"],
+            folders: SourceTree.sources + ["Tests"],
             instead: "a strong or weak reference"
         ),
         Ban(
             call: "print" + "(",
-            folders: ["Sources"],
+            folders: SourceTree.sources,
             exempt: ["Sources/transferd/Commands/", "Sources/TransferDemo/"],
             instead: "a Logger"
         ),
         Ban(
             call: ".standardError" + ".write(",
-            folders: ["Sources", "Benchmarks"],
+            folders: SourceTree.sources + ["Benchmarks"],
             allowedForm: ".standardError" + ".write(contentsOf:",
             instead: "write(contentsOf:), which throws where the other one ends the process"
         ),
         Ban(
             call: ".standardOutput" + ".write(",
-            folders: ["Sources", "Benchmarks"],
+            folders: SourceTree.sources + ["Benchmarks"],
             allowedForm: ".standardOutput" + ".write(contentsOf:",
             instead: "write(contentsOf:), which throws where the other one ends the process"
         ),
@@ -87,7 +91,7 @@ import Testing
     }
 
     @Test func noFileIsTooLongToBeRead() throws {
-        for folder in ["Sources", "Tests", "Benchmarks"] {
+        for folder in SourceTree.sources + ["Tests", "Benchmarks"] {
             for file in try SourceTree.files(folder, "swift", "c", "h") {
                 #expect(file.lines.count <= Self.linesMax, "split \(file.path)")
             }
@@ -95,7 +99,7 @@ import Testing
     }
 
     @Test func aFunctionIsReadAtOnce() throws {
-        for file in try SourceTree.files("Sources", "swift") {
+        for file in try SourceTree.sourceFiles("swift") {
             for function in file.functions where function.lineCount > Self.functionLinesMax {
                 Issue.record("\(file.path):\(function.line): \(function.lineCount) lines, split it")
             }
@@ -104,7 +108,7 @@ import Testing
 
     @Test func nothingIsLeftForLater() throws {
         let marks = ["TO" + "DO", "FIX" + "ME", "// ==" + "="]
-        for folder in ["Sources", "Tests", "Benchmarks", "migrations", "docker"] {
+        for folder in SourceTree.sources + ["Tests", "Benchmarks", "migrations", "docker"] {
             for file in try SourceTree.files(folder, "swift", "c", "h", "sql", "yaml") {
                 for line in file.lines {
                     for mark in marks where line.text.contains(mark) {
@@ -118,7 +122,7 @@ import Testing
     @Test func onlyTheStoreSpeaksSQL() throws {
         let words = ["SELECT ", "INSERT INTO ", "DELETE FROM ", "UPDATE ", "CREATE TABLE "]
         let homes = ["Sources/TransferStore/", "Sources/Postgres/"]
-        for file in try SourceTree.files("Sources", "swift") {
+        for file in try SourceTree.sourceFiles("swift") {
             guard !homes.contains(where: { file.path.hasPrefix($0) }) else { continue }
             for line in file.lines {
                 let text = line.text.drop { $0 == " " || $0 == "\"" }

@@ -22,25 +22,17 @@ struct Client: Sendable {
     }
 
     func subscribe(_ url: String, to session: String) async throws -> SubscriptionDocument {
-        struct Subscription: Encodable {
-            let url: String
-            let session_identifier: String
-        }
-        return try await send(
+        try await send(
             "POST",
             "/v1/subscriptions",
             expecting: 201,
-            WireEncoder.encode(Subscription(url: url, session_identifier: session))
+            WireEncoder.encode(SubscriptionRequest(url: url, sessionIdentifier: session))
         )
     }
 
     func submit(_ batch: Batch, to session: String) async throws -> BatchReceipt {
-        struct Download: Encodable {
-            let url: String
-            let client_persisted_string: String
-        }
         let downloads = batch.items.map {
-            Download(url: $0.url, client_persisted_string: $0.clientString)
+            TaskRequest(target: .url($0.url), clientPersistedString: $0.clientString)
         }
         return try await send(
             "POST",

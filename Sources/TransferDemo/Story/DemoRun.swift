@@ -1,8 +1,8 @@
 import ChildProcess
 import Curl
 import Foundation
+import StandardWebhooks
 import TransferModel
-import TransferWebhooks
 import TransferWire
 
 /// One run from the start of the service to its end.

@@ -1,6 +1,6 @@
 import Foundation
+import StandardWebhooks
 import TransferModel
-import TransferWebhooks
 import TransferWire
 
 /// Compares the results of a batch with what was promised.

@@ -1,3 +1,4 @@
+import StandardWebhooks
 import TransferModel
 import TransferWire
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import StandardWebhooks
 import TransferModel
 import TransferStore
 import TransferWire

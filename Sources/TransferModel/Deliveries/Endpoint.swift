@@ -1,3 +1,5 @@
+package import StandardWebhooks
+
 /// The address of a subscription's messages, and the headers and keys that go into them.
 package struct Endpoint: Sendable {
     package let url: String

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StandardWebhooks
 package import TransferModel
 
 /// The delivery of events: its claims and their results.

@@ -1,5 +1,6 @@
 package import Foundation
 import Postgres
+package import StandardWebhooks
 package import TransferModel
 import TransferSecrets
 

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+package import StandardWebhooks
 package import TransferModel
 
 /// Subscriptions and their signing secrets.

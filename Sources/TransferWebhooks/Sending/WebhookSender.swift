@@ -1,5 +1,6 @@
 package import Curl
 package import Foundation
+import StandardWebhooks
 import TransferModel
 
 /// A sender of single messages, each tried once.

@@ -16,11 +16,11 @@ import TransferWire
             request = try WireDecoder.decode(TaskRequest.self, from: Array(task.utf8))
         } catch {
             guard case .invalid(let error) = error else { throw error }
-            return "\(error.pointer ?? "") \(error.code.rawValue)"
+            return "\(error.pointer ?? "") \(error.codeName)"
         }
         let submission = request.submission(id: TaskID(.version7()), hosts: &hosts, into: &errors)
         return submission?.url
-            ?? errors.map { "\($0.pointer ?? "") \($0.code.rawValue)" }.joined(separator: ", ")
+            ?? errors.map { "\($0.pointer ?? "") \($0.codeName)" }.joined(separator: ", ")
     }
 
     private static func query(_ items: String) throws -> String {

@@ -323,7 +323,7 @@ extension HTTPClient.Answer {
     /// The problem's faults as `pointer code`.
     var faults: [String] {
         ((try? json(ProblemDetails.self))?.errors ?? [])
-            .map { "\($0.pointer ?? $0.parameter ?? "") \($0.code.rawValue)" }
+            .map { "\($0.pointer ?? $0.parameter ?? "") \($0.codeName)" }
     }
 }
 

@@ -1,3 +1,4 @@
+import StandardWebhooks
 import TransferTestSupport
 import Foundation
 import Postgres

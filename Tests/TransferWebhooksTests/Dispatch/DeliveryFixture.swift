@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Postgres
 import ServiceLifecycle
+import StandardWebhooks
 import Synchronization
 import TransferModel
 import TransferStore

@@ -1,6 +1,7 @@
 import Curl
 import Foundation
 import Postgres
+import StandardWebhooks
 import Testing
 import TransferModel
 import TransferStore

@@ -1,4 +1,5 @@
 import Foundation
+import StandardWebhooks
 import Testing
 import TransferModel
 import TransferStore

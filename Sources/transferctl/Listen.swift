@@ -1,0 +1,69 @@
+import ArgumentParser
+import HTTPTypes
+import Hummingbird
+import Logging
+import StandardWebhooks
+import TransferClient
+import TransferWire
+
+/// `transferctl listen`: receives the webhooks of a session, verifies and prints them.
+struct Listen: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Receives the webhooks of a session, verifies them, and prints their events.",
+        discussion: """
+            Subscribes itself, and removes the subscription when it is stopped. The service must \
+            be allowed to reach this machine.
+            """
+    )
+
+    /// The most bytes of one message: twenty failed tasks with the longest client strings.
+    private static let bodyBytesMax = 16 << 20
+
+    @Argument(help: "The name of the session.")
+    var session: String
+
+    @Option(help: "The port of 127.0.0.1 to listen on; 0 chooses a free one.")
+    var port = 0
+
+    mutating func run() async throws {
+        let service = try TransferService()
+        let session = session
+        let receiver = HookReceiver()
+        let router = Router()
+        router.post("/") { request, _ in
+            let body = try await request.body.collect(upTo: Self.bodyBytesMax)
+            let status = await receiver.take(
+                request.headers.map { ($0.name.canonicalName, $0.value) },
+                Array(body.readableBytesView)
+            )
+            return HTTPResponse.Status(code: status)
+        }
+        var logger = Logger(label: "transferctl")
+        logger.logLevel = .error
+        let (started, start) = AsyncStream.makeStream(of: Int.self)
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            onServerRunning: { start.yield($0.localAddress?.port ?? 0) },
+            logger: logger
+        )
+        try await withThrowingTaskGroup { group in
+            // It ends, and with it the command, on SIGINT and SIGTERM.
+            group.addTask { try await application.runService() }
+            for await port in started {
+                let subscription = try await service.subscribe(
+                    SubscriptionRequest(
+                        url: "http://127.0.0.1:\(port)/",
+                        client: service.client,
+                        sessionIdentifier: session
+                    )
+                )
+                receiver.use(subscription.secret.flatMap(SigningSecret.init(serialized:)))
+                try Output.note("listening on 127.0.0.1:\(port) as \(subscription.id)")
+                try await group.next()
+                try await service.unsubscribe(subscription.id)
+                return
+            }
+        }
+    }
+}

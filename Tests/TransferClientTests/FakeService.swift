@@ -1,0 +1,161 @@
+import Synchronization
+import TransferClient
+import TransferWire
+
+/// The part of a service that a session speaks to, with one stream of events.
+final class FakeService: Sendable {
+    let holdsReceipts = Mutex(false)
+    let calls = Mutex<[String]>([])
+    private let ended = Mutex(0)
+    private let receipts = Signal()
+    private let streamed = Signal()
+    private let submitted = Signal()
+    private let renewed = Signal()
+    private let told = Mutex<[String: Signal]>([:])
+    private let (events, source) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+    private let made = Mutex<ScriptedTransport?>(nil)
+
+    var transport: ScriptedTransport {
+        made.withLock { made in
+            if let made { return made }
+            let transport = ScriptedTransport { request in await self.answer(request) }
+            made = transport
+            return transport
+        }
+    }
+
+    /// Sends the events with which the first tasks end.
+    func finish(count: Int) {
+        var sequence = 0
+        func send(_ type: String, _ data: String) {
+            sequence += 1
+            let event = """
+                id: s:\(sequence)
+                data: {"id":"e\(sequence)","type":"\(type)","timestamp":"2026-03-01T12:00:00Z",\
+                "version":1,"data":{"sequence":\(sequence),"generation":1\(data)}}
+
+
+                """
+            source.yield(Array(event.utf8))
+        }
+        for id in 0..<count {
+            for (type, state) in [
+                ("task.progress", "running"), ("task.download_finished", "completed"),
+                ("task.completed", "completed"),
+            ] {
+                send(
+                    type,
+                    #","task":{"id":"\#(id)","state":"\#(state)","attempt":1,"#
+                        + #""count_of_bytes_received":3,"count_of_bytes_expected_to_receive":3}"#
+                )
+            }
+        }
+        send("session.events_finished", #","completed":1,"failed":0,"cancelled":0"#)
+        streamed.fire()
+    }
+
+    func releaseReceipts() { receipts.fire() }
+    func eventsAreSent() async { await streamed.wait() }
+    func submissionIsAnswered() async { await submitted.wait() }
+    func leaseIsRenewed() async { await renewed.wait() }
+    func delegateIsTold(_ call: String) async { await signal(call).wait() }
+
+    private func signal(_ call: String) -> Signal {
+        told.withLock { told in
+            let signal = told[call] ?? Signal()
+            told[call] = signal
+            return signal
+        }
+    }
+
+    private func note(_ call: String) {
+        calls.withLock { $0.append(call) }
+        signal(call).fire()
+    }
+
+    private func answer(_ request: TransportRequest) async -> TransportResponse {
+        switch (request.method, request.target) {
+        case ("PUT", "/v1/sessions/s"): TransportResponse(201, [Self.session])
+        case ("GET", "/v1/sessions/s/events"):
+            TransportResponse(
+                status: 200,
+                headers: [("Content-Type", "text/event-stream")],
+                body: events
+            )
+        case ("POST", "/v1/sessions/s/tasks"): await receipts(for: request)
+        case ("POST", "/v1/sessions/s/reconnect"): TransportResponse(200, [Self.reconnection])
+        case ("PATCH", "/v1/leases/lease"):
+            {
+                renewed.fire()
+                return TransportResponse(200, [#"{"lease_token": "lease", "tasks": 1}"#])
+            }()
+        case ("DELETE", "/v1/leases/lease"): TransportResponse(204)
+        default: .problem(.unknownRoute)
+        }
+    }
+
+    /// Accepts the tasks of a batch unless the URL of one is `bad`.
+    private func receipts(for request: TransportRequest) async -> TransportResponse {
+        let urls = request.text.split(separator: #""url":""#).dropFirst()
+            .map { $0.prefix { $0 != "\"" } }
+        if let bad = urls.firstIndex(of: "bad") {
+            let fault = FieldError(pointer: "/\(bad)/url", .invalidURL, "Is no URL.")
+            return .problem(.validationFailed, errors: [fault])
+        }
+        if holdsReceipts.withLock({ $0 }) { await receipts.wait() }
+        let first = ended.withLock { ended in
+            defer { ended += urls.count }
+            return ended
+        }
+        let items = urls.indices.map { index in
+            #"{"id":"\#(first + index)","session_identifier":"s","state":"queued","location":"/"}"#
+        }
+        submitted.fire()
+        return TransportResponse(202, [#"{"items":["#, items.joined(separator: ","), "]}"])
+    }
+
+    private static let session = #"""
+        {"client": "default", "identifier": "s", "id": "s", "kind": "background", "generation": 0,
+        "configuration": {"additional_headers": {}, "is_discretionary": false},
+        "outstanding": 1, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
+        "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
+        "created_at": "2026-03-01T12:00:00Z"}
+        """#
+
+    private static let reconnection = #"""
+        {"lease_token": "lease", "lease_expires_at": "2026-03-01T12:00:00Z", "items": [
+        {"ok": {"id": "7", "client": "default", "session_identifier": "s", "kind": "download",
+        "method": "GET", "state": "running", "url_session_state": "running", "url": "http://o/",
+        "client_persisted_string": "mine", "priority": 0.5, "attempt": 1,
+        "count_of_bytes_received": 0, "count_of_bytes_expected_to_receive": -1,
+        "count_of_bytes_sent": 0, "count_of_bytes_expected_to_send": -1,
+        "created_at": "2026-03-01T12:00:00Z"}},
+        {"error": {"task_id": "8", "kind": "version_mismatch", "message": "Another version."}}]}
+        """#
+}
+
+extension FakeService: TransferSessionDelegate {
+    func urlSession(
+        _ session: TransferSession,
+        downloadTask: TransferTask,
+        didFinishDownloading result: TransferResult
+    ) async { note("downloaded") }
+
+    func urlSession(
+        _ session: TransferSession,
+        downloadTask: TransferTask,
+        didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
+    ) async { note("progress \(totalBytesWritten) of \(totalBytesExpectedToWrite)") }
+
+    func urlSession(
+        _ session: TransferSession,
+        task: TransferTask,
+        didCompleteWithError error: TransferError?
+    ) async { note(error.map { "failed: \($0)" } ?? "completed") }
+
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: TransferSession) async {
+        note("events finished")
+    }
+}

@@ -1,0 +1,30 @@
+import Synchronization
+
+/// Something that happens once, and that others wait for.
+final class Signal: Sendable {
+    private struct State {
+        var hasFired = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func fire() {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [] }
+            state.hasFired = true
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasFired = state.withLock { state in
+                if !state.hasFired { state.waiters.append(continuation) }
+                return state.hasFired
+            }
+            if hasFired { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Synchronization
+import Testing
+import TransferClient
+import TransferWire
+
+@Suite(.timeLimit(.minutes(1))) struct TransferServiceTests {
+    private static let session = #"""
+        {"client": "default", "identifier": "s", "id": "0", "kind": "background", "generation": 0,
+        "configuration": {"additional_headers": {}, "is_discretionary": false},
+        "outstanding": 0, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
+        "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
+        "created_at": "2026-03-01T12:00:00Z", "mood": "a member of a newer service"}
+        """#
+
+    @Test func sendsAReadAgainUntilItIsAnswered() async throws {
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            switch count.withLock({
+                $0 += 1
+                return $0
+            }) {
+            case 1: throw TransportFailure(.broken, "reset")
+            case 2: TransportResponse(200, ["{"], failure: TransportFailure(.broken, "cut"))
+            case 3: .problem(.unavailable)
+            default: TransportResponse(200, [Self.session])
+            }
+        }
+        #expect(try await transport.service().session("s").identifier == "s")
+        #expect(transport.requests.count == 4)
+        #expect(transport.requests[0].target == "/v1/sessions/s")
+        #expect(transport.requests[0].header("Authorization") == "Bearer key")
+    }
+
+    @Test func givesUpAfterTheLastAttempt() async throws {
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            throw TransportFailure(.broken, "reset")
+        }
+        let error = await #expect(throws: TransferError.self) {
+            try await transport.service(attemptsMax: 3).session("s")
+        }
+        #expect(error?.code == .unreachable)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func repeatsACreationWithTheSameKey() async throws {
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            let number = count.withLock {
+                $0 += 1
+                return $0
+            }
+            if number < 3 { throw TransportFailure(.broken, "reset") }
+            return .problem(.quotaExceeded)
+        }
+        let request = SubscriptionRequest(url: "https://example.com/")
+        let error = await #expect(throws: TransferError.self) {
+            try await transport.service().subscribe(request)
+        }
+        #expect(error?.problem?.code == .quotaExceeded)
+        let keys = transport.requests.map { $0.header("Idempotency-Key") }
+        #expect(keys.count == 3 && keys[0] != nil && Set(keys).count == 1)
+        #expect(Set(transport.requests.map(\.text)) == [#"{"url":"https://example.com/"}"#])
+    }
+
+    @Test func saysWhereARequestIsWrong() async throws {
+        let fault = FieldError(pointer: "/url", .forbiddenAddress, "Not there.")
+        let transport = ScriptedTransport { _ in
+            .problem(.validationFailed, errors: [fault])
+        }
+        let error = await #expect(throws: TransferError.self) {
+            try await transport.service().subscribe(SubscriptionRequest(url: "x"))
+        }
+        #expect(error?.code == .problem(.validationFailed) && error?.status == 422)
+        #expect(error?.faults == [fault])
+    }
+
+    @Test func keepsACodeThatIsNewer() async throws {
+        let transport = ScriptedTransport { _ in
+            TransportResponse(
+                409,
+                [
+                    #"{"type": "t", "title": "Too blue", "status": 409, "code": "too_blue", "#,
+                    #""request_id": "r", "hue": 3, "#,
+                    #""errors": [{"pointer": "/a", "code": "bluish", "detail": "Is blue."}]}"#,
+                ]
+            )
+        }
+        let error = await #expect(throws: TransferError.self) {
+            try await transport.service().session("s")
+        }
+        #expect(error?.code == TransferError.Code(rawValue: "too_blue"))
+        #expect(error?.problem?.code == nil && error?.message == "Too blue")
+        #expect(error?.faults.first?.codeName == "bluish" && error?.faults.first?.code == nil)
+    }
+
+    @Test func endsAnAttemptThatTakesTooLong() async throws {
+        let transport = ScriptedTransport { _ in
+            // A body that never ends.
+            let body = AsyncThrowingStream<[UInt8], any Error> { _ in }
+            return TransportResponse(status: 200, headers: [], body: body)
+        }
+        var service = transport.service(attemptsMax: 2)
+        service.timeout = .milliseconds(20)
+        let error = await #expect(throws: TransferError.self) {
+            try await service.session("s")
+        }
+        #expect(error?.code == .timedOut)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func endsWithItsCaller() async throws {
+        let transport = ScriptedTransport { _ in
+            let body = AsyncThrowingStream<[UInt8], any Error> { _ in }
+            return TransportResponse(status: 200, headers: [], body: body)
+        }
+        let call = Task { try await transport.service().session("s") }
+        call.cancel()
+        let error = await #expect(throws: TransferError.self) { try await call.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func needsAnAddressAndAKey() throws {
+        #expect(throws: TransferError.self) {
+            try TransferService(environment: ["TRANSFERD_URL": "http://127.0.0.1"])
+        }
+    }
+}

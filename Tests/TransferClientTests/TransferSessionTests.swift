@@ -1,0 +1,137 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferClient
+import TransferWire
+
+@Suite(.timeLimit(.minutes(1))) struct TransferSessionTests {
+    private func session(_ service: FakeService) -> TransferSession {
+        TransferSession(
+            configuration: .background(withIdentifier: "s"),
+            service: service.transport.service(),
+            delegate: service
+        )
+    }
+
+    @Test func submitsTheTasksOfATurnWithOneRequest() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let tasks = (0..<50).map { number in
+            let task = session.downloadTask(with: "http://origin/\(number)")
+            task.taskDescription = "\(number)"
+            task.priority = 1
+            task.earliestBeginDate = Date(timeIntervalSince1970: 1_772_366_400)
+            #expect(task.state == .suspended && task.taskIdentifier == nil)
+            return task
+        }
+        #expect(service.transport.requests.isEmpty)
+        for task in tasks { task.resume() }
+        service.finish(count: 50)
+        for task in tasks { _ = try await task.result() }
+        let submissions = service.transport.requests.filter { $0.method == "POST" }
+        #expect(submissions.count == 1)
+        #expect(submissions.first?.target == "/v1/sessions/s/tasks")
+        #expect(
+            submissions.first?.text.hasPrefix(
+                #"[{"client_persisted_string":"0","earliest_begin_at":"#
+                    + #""2026-03-01T12:00:00.000000Z","kind":"download","priority":1,"#
+                    + #""url":"http://origin/0"},"#
+            ) == true
+        )
+        try await session.close()
+    }
+
+    @Test func missesNoEventThatComesBeforeItsReceipt() async throws {
+        let service = FakeService()
+        // The events of both tasks are on their way before the submission is answered.
+        service.finish(count: 2)
+        service.holdsReceipts.withLock { $0 = true }
+        let session = session(service)
+        let tasks = ["a", "b"].map { session.downloadTask(with: $0) }
+        for task in tasks { task.resume() }
+        await service.eventsAreSent()
+        service.releaseReceipts()
+        for task in tasks { #expect(try await task.result().task == task) }
+        try await session.close()
+    }
+
+    @Test func failsOnlyTheTaskThatIsWrong() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let tasks = ["a", "bad", "c"].map { session.downloadTask(with: $0) }
+        for task in tasks { task.resume() }
+        service.finish(count: 2)
+        let error = await #expect(throws: TransferError.self) { try await tasks[1].result() }
+        #expect(error?.faults.map(\.pointer) == ["/url"])
+        _ = try await tasks[0].result()
+        _ = try await tasks[2].result()
+        try await session.close()
+    }
+
+    @Test func tellsItsDelegateInTheOrderOfURLSession() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        service.finish(count: 1)
+        _ = try await task.result()
+        await service.delegateIsTold("events finished")
+        #expect(
+            service.calls.withLock { $0 } == [
+                "progress 3 of 3", "downloaded", "completed", "events finished",
+            ]
+        )
+        try await session.close()
+    }
+
+    @Test func endsEveryWaitWithTheSession() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        await service.submissionIsAnswered()
+        try await session.close()
+        let error = await #expect(throws: TransferError.self) { try await task.result() }
+        #expect(error?.code == .sessionClosed)
+        let late = session.downloadTask(with: "b")
+        late.resume()
+        let refused = await #expect(throws: TransferError.self) { try await late.result() }
+        #expect(refused?.code == .sessionClosed)
+    }
+
+    @Test func renewsItsLeasesAndGivesThemBack() async throws {
+        let service = FakeService()
+        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
+        configuration.leaseDuration = .seconds(1)
+        let session = TransferSession(
+            configuration: configuration,
+            service: service.transport.service()
+        )
+        let found = try await session.reconnect(owner: "test")
+        #expect(found.count == 2)
+        guard case .success(let task) = found[0], case .failure(let failure) = found[1] else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(task.taskDescription == "mine" && task.state == .running)
+        #expect(failure.kind == .versionMismatch && failure.taskIdentifier == "8")
+        await service.leaseIsRenewed()
+        try await session.close()
+        let last = try #require(service.transport.requests.last)
+        #expect(last.method == "DELETE" && last.target == "/v1/leases/lease")
+    }
+
+    @Test func aWaitThatIsCancelledLeavesTheTaskAlone() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let task = session.downloadTask(with: "a")
+        let wait = Task { try await task.result() }
+        wait.cancel()
+        let error = await #expect(throws: TransferError.self) { try await wait.value }
+        #expect(error?.code == .cancelled)
+        task.resume()
+        service.finish(count: 1)
+        _ = try await task.result()
+        try await session.close()
+    }
+}

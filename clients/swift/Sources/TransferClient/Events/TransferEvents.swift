@@ -1,0 +1,178 @@
+import TransferWire
+
+/// The events of a session as they happen, in their order and without gaps.
+///
+/// Each iterator is a stream of its own, which reconnects behind the last event when it breaks
+/// off, for as long as that takes. It reads as fast as its events are used. It ends with the
+/// session, and throws ``TransferError`` when the service refuses it: with the code
+/// `events_expired` when events were removed before they were read, and `unknown_session` when
+/// there is no such session.
+public struct TransferEvents: AsyncSequence, Sendable {
+    /// The events.
+    public typealias Element = TransferEvent
+    /// The reason why no event follows.
+    public typealias Failure = TransferError
+
+    /// The longest pause before a reconnection.
+    static let pauseMax: Duration = .seconds(30)
+
+    let service: TransferService
+    let path: String
+    let start: @Sendable () async throws(TransferError) -> EventCursor?
+
+    /// Reads the events of a session.
+    ///
+    /// - Parameters:
+    ///   - service: the service.
+    ///   - identifier: the identifier that the client gave the session.
+    ///   - cursor: the place behind which to start; nil for the oldest event that is kept.
+    ///   - types: the types wanted, such as `task.completed` or `task.*`; all of them by default.
+    public init(
+        service: TransferService,
+        sessionIdentifier identifier: String,
+        after cursor: EventCursor? = nil,
+        types: [String] = []
+    ) {
+        self.init(service: service, sessionIdentifier: identifier, types: types) { cursor }
+    }
+
+    init(
+        service: TransferService,
+        sessionIdentifier identifier: String,
+        types: [String] = [],
+        start: @escaping @Sendable () async throws(TransferError) -> EventCursor?
+    ) {
+        self.service = service
+        self.start = start
+        let query = types.isEmpty ? "" : "?types=\(types.joined(separator: ","))"
+        path = "\(APIPath.session(identifier))/events\(query)"
+    }
+
+    /// Starts a stream with the first call of `next`.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
+
+    /// The reader of one stream.
+    public struct Iterator: AsyncIteratorProtocol {
+        /// The reason why no event follows.
+        public typealias Failure = TransferError
+
+        private let events: TransferEvents
+        private var stream: OpenStream?
+        private var ready: [TransferEvent] = []
+        private var cursor: EventCursor?
+        private var hasStarted = false
+        private var isOver = false
+        private var failures = 0
+        private var pause: Duration = .seconds(1)
+
+        fileprivate init(events: TransferEvents) { self.events = events }
+
+        private struct OpenStream {
+            var parts: any AsyncIteratorProtocol<[UInt8], any Error>
+            var parser = ServerSentEventParser()
+        }
+
+        /// Returns the next event; nil after the last one of a session that has ended.
+        ///
+        /// - Throws: ``TransferError``, after which there are no more.
+        public mutating func next() async throws(TransferError) -> TransferEvent? {
+            while true {
+                if !ready.isEmpty { return ready.removeFirst() }
+                if isOver { return nil }
+                do throws(TransferError) {
+                    try await readMore()
+                } catch {
+                    stream = nil
+                    guard error.code != .cancelled,
+                        RetryPolicy.isCurable(error, isRepeatable: true)
+                    else {
+                        isOver = true
+                        throw error
+                    }
+                    try await pauseBeforeReconnecting(error)
+                }
+            }
+        }
+
+        /// Reads what comes next, and opens the stream before that if it is not.
+        private mutating func readMore() async throws(TransferError) {
+            var open = try await opened()
+            let part: [UInt8]?
+            do {
+                part = try await open.parts.next()
+            } catch {
+                throw TransferError(reading: error)
+            }
+            guard let part else {
+                // The service stops, or has nothing more to tell until something happens.
+                throw TransferError(.unreachable, "The stream of events has ended.")
+            }
+            let blocks: [ServerSentEvent]
+            do {
+                blocks = try open.parser.read(part)
+            } catch {
+                throw TransferError(.unexpectedResponse, "An event is too long.")
+            }
+            stream = open
+            for block in blocks { try take(block) }
+        }
+
+        private mutating func take(_ block: ServerSentEvent) throws(TransferError) {
+            if let retry = block.retry { pause = .milliseconds(retry) }
+            if let data = block.data {
+                let message: EventMessage
+                do {
+                    message = try WireDecoder.decode(
+                        EventMessage.self,
+                        fromAnswer: Array(data.utf8)
+                    )
+                } catch {
+                    throw TransferError(.unexpectedResponse, "An event cannot be read.")
+                }
+                ready.append(TransferEvent(message))
+                if message.type == "session.invalidated" { isOver = true }
+            }
+            if let id = block.id { cursor = EventCursor(id) }
+            failures = 0
+        }
+
+        private mutating func opened() async throws(TransferError) -> OpenStream {
+            if let stream { return stream }
+            if !hasStarted {
+                cursor = try await events.start()
+                hasStarted = true
+            }
+            var request = ServiceRequest("GET", events.path).ofClient()
+                .adding("Accept", "text/event-stream")
+            if let cursor { request = request.adding("Last-Event-ID", cursor.description) }
+            let response = try await events.service.open(request)
+            guard response.header("Content-Type")?.hasPrefix("text/event-stream") == true else {
+                throw TransferError(.unexpectedResponse, "The response is no stream of events.")
+            }
+            return OpenStream(parts: response.body.makeAsyncIterator())
+        }
+
+        private mutating func pauseBeforeReconnecting(
+            _ error: TransferError
+        ) async throws(TransferError) {
+            failures += 1
+            let policy = RetryPolicy(
+                attemptsMax: .max,
+                delayBase: pause,
+                delayMax: TransferEvents.pauseMax
+            )
+            let delay =
+                error.retryAfter
+                ?? policy.growing(
+                    attempts: failures,
+                    fraction: .random(in: 0...1)
+                )
+            do throws(TransferError) {
+                try await TransferService.pause(Swift.min(delay, TransferEvents.pauseMax))
+            } catch {
+                isOver = true
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import TransferWire
+
+/// A response of the service, with its whole body.
+struct ServiceResponse: Sendable {
+    let status: Int
+    let body: [UInt8]
+    private let head: TransportResponse
+
+    init(_ head: TransportResponse, body: [UInt8]) {
+        status = head.status
+        self.head = head
+        self.body = body
+    }
+
+    func header(_ name: String) -> String? { head.header(name) }
+
+    /// The pause that `Retry-After` asks for; nil when it has none, or a date.
+    var retryAfter: Duration? {
+        header("Retry-After").flatMap { Int64($0) }.map { .seconds(max(0, $0)) }
+    }
+
+    /// Returns the document in the body.
+    func document<Document: Decodable>(
+        _ type: Document.Type = Document.self
+    ) throws(TransferError) -> Document {
+        do {
+            return try WireDecoder.decode(type, fromAnswer: body)
+        } catch {
+            throw TransferError(
+                .unexpectedResponse,
+                "The response is not the expected document: \(type)."
+            )
+        }
+    }
+}
+
+extension TransferError {
+    /// Describes a response that is not a success.
+    init(_ response: ServiceResponse) {
+        if let problem = try? response.document(ProblemDetails.self) {
+            self.init(problem, retryAfter: response.retryAfter)
+        } else {
+            self.init(.unexpectedResponse, "The response has the status \(response.status).")
+            retryAfter = response.retryAfter
+        }
+        status = response.status
+    }
+}

@@ -1,0 +1,173 @@
+public import Foundation
+import TransferWire
+
+/// A service that runs transfers, and the key with which a client speaks to it.
+public struct TransferService: Sendable {
+    /// The URL of the service without a path, such as `http://127.0.0.1:8080`.
+    public let url: String
+    /// The client of the tenant whose sessions are meant; nil for the one that always exists.
+    public let client: String?
+    /// When calls are repeated.
+    public var retryPolicy = RetryPolicy()
+    /// The time that one attempt of a call may take.
+    public var timeout: Duration = .seconds(60)
+
+    private let apiKey: String
+    private let transport: any TransferTransport
+
+    /// The most bytes of a response that are kept in memory.
+    private static let responseBytesMax = 64 << 20
+    /// The most bytes of a response that nobody asked for.
+    private static let problemBytesMax = 1 << 20
+
+    /// Names a service.
+    ///
+    /// - Parameters:
+    ///   - url: the URL; a slash at its end does not matter.
+    ///   - apiKey: a key of the tenant, as `transferd keys create` prints it.
+    ///   - client: the client of the tenant; nil for the one that always exists.
+    ///   - transport: what sends the requests.
+    public init(
+        url: String,
+        apiKey: String,
+        client: String? = nil,
+        transport: any TransferTransport = AsyncHTTPTransport.shared
+    ) {
+        self.url = String(url.reversed().drop { $0 == "/" }.reversed())
+        self.apiKey = apiKey
+        self.client = client
+        self.transport = transport
+    }
+
+    /// Reads `TRANSFERD_URL`, `TRANSFERD_API_KEY` and, if it is there, `TRANSFERD_CLIENT`.
+    ///
+    /// - Throws: ``TransferError`` with the code `misconfigured` when one is missing.
+    public init(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(TransferError) {
+        guard let url = environment["TRANSFERD_URL"],
+            let apiKey = environment["TRANSFERD_API_KEY"]
+        else {
+            throw TransferError(.misconfigured, "TRANSFERD_URL and TRANSFERD_API_KEY must be set.")
+        }
+        self.init(url: url, apiKey: apiKey, client: environment["TRANSFERD_CLIENT"])
+    }
+}
+
+extension TransferService {
+    /// Sends a request until it is answered, and returns the response.
+    ///
+    /// - Throws: the last ``TransferError`` when the policy repeats the request no more.
+    func call(_ request: ServiceRequest) async throws(TransferError) -> ServiceResponse {
+        try await repeating(request) { () async throws(TransferError) in
+            try await once(request)
+        }
+    }
+
+    /// Sends a request until its response starts, whose body the caller reads.
+    func open(_ request: ServiceRequest) async throws(TransferError) -> TransportResponse {
+        try await repeating(request) { () async throws(TransferError) in
+            try await start(request)
+        }
+    }
+
+    /// Returns the document of a response.
+    func get<Document: Decodable>(
+        _ request: ServiceRequest,
+        as type: Document.Type = Document.self
+    ) async throws(TransferError) -> Document {
+        try await call(request).document()
+    }
+
+    /// Returns the document that an open response brings.
+    func document<Document: Decodable>(
+        of response: TransportResponse,
+        as type: Document.Type = Document.self
+    ) async throws(TransferError) -> Document {
+        let body = try await Self.collect(response, upTo: Self.responseBytesMax)
+        return try ServiceResponse(response, body: body).document()
+    }
+
+    private func repeating<Response>(
+        _ request: ServiceRequest,
+        _ send: () async throws(TransferError) -> Response
+    ) async throws(TransferError) -> Response {
+        var attempts = 0
+        while true {
+            attempts += 1
+            do throws(TransferError) {
+                return try await send()
+            } catch {
+                let delay = retryPolicy.delay(
+                    after: error,
+                    attempts: attempts,
+                    isRepeatable: request.isRepeatable,
+                    fraction: .random(in: 0...1)
+                )
+                guard let delay else { throw error }
+                try await Self.pause(delay)
+            }
+        }
+    }
+
+    /// Waits, or throws when the caller is cancelled.
+    static func pause(_ duration: Duration) async throws(TransferError) {
+        do {
+            try await Task.sleep(for: duration)
+        } catch {
+            throw TransferError(.cancelled, "The request was cancelled.")
+        }
+    }
+
+    private func once(_ request: ServiceRequest) async throws(TransferError) -> ServiceResponse {
+        // The response as a whole has the time of an attempt, not only its start.
+        let response = await withDeadline(timeout) { () async throws(TransferError) in
+            let response = try await start(request)
+            let body = try await Self.collect(response, upTo: Self.responseBytesMax)
+            return ServiceResponse(response, body: body)
+        }
+        return try response.get()
+    }
+
+    private func start(_ request: ServiceRequest) async throws(TransferError) -> TransportResponse {
+        let response: TransportResponse
+        do throws(TransportFailure) {
+            response = try await transport.send(
+                TransportRequest(
+                    method: request.method,
+                    url: url + request.target(client: client),
+                    headers: [("Authorization", "Bearer \(apiKey)")] + request.headers,
+                    body: request.body,
+                    timeout: request.timeout ?? timeout
+                )
+            )
+        } catch {
+            throw TransferError(error)
+        }
+        guard !(200..<300).contains(response.status) else { return response }
+        let body = try await Self.collect(response, upTo: Self.problemBytesMax)
+        throw TransferError(ServiceResponse(response, body: body))
+    }
+
+    private static func collect(
+        _ response: TransportResponse,
+        upTo bytesMax: Int
+    ) async throws(TransferError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            for try await part in response.body {
+                bytes += part
+                guard bytes.count <= bytesMax else {
+                    throw TransferError(.unexpectedResponse, "The response is too long.")
+                }
+            }
+        } catch {
+            throw TransferError(reading: error)
+        }
+        // A sequence may just end when its reader is cancelled.
+        guard !Task.isCancelled else {
+            throw TransferError(.cancelled, "The request was cancelled.")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,138 @@
+import Synchronization
+import TransferWire
+
+/// Submits tasks in the order in which they were resumed, those of one turn with one request.
+final class TaskSubmitter: Sendable {
+    /// The time for which more tasks are awaited before the first is submitted; a loop that
+    /// resumes a thousand tasks takes less.
+    private static let gatheringTime: Duration = .milliseconds(2)
+    /// The most bytes of one request.
+    private static let batchBytesMax = 4 << 20
+    private struct State {
+        var waiting: [TransferTask] = []
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+    private let bodies = BodyQueue()
+
+    /// Adds a task, and starts the submission unless it runs.
+    func add(_ task: TransferTask) {
+        let mustStart = state.withLock { state in
+            state.waiting.append(task)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard mustStart else { return }
+        // Nobody awaits `resume()`: what becomes of a task is told by its end.
+        Task { await run(in: task.session) }
+    }
+
+    /// The tasks that have not been submitted.
+    var waiting: [TransferTask] { state.withLock(\.waiting) }
+
+    private func run(in session: TransferSession) async {
+        while true {
+            do {
+                try await Task.sleep(for: Self.gatheringTime)
+            } catch {
+                // Nobody cancels this task; if anyone ever does, batches are smaller.
+            }
+            let batch = takeBatch()
+            guard !batch.isEmpty else { return }
+            await submit(batch, in: session)
+            for task in batch where task.taskIdentifier != nil && task.stagedFile != nil {
+                bodies.add(task)
+            }
+        }
+    }
+
+    /// Takes the tasks of one request; with none, the run ends.
+    private func takeBatch() -> [TransferTask] {
+        state.withLock { state in
+            let batch = Array(state.waiting.prefix(SubmitRequest.tasksMax))
+            state.waiting.removeFirst(batch.count)
+            if batch.isEmpty { state.isRunning = false }
+            return batch
+        }
+    }
+
+    /// Submits tasks, in several requests if one would be too long.
+    private func submit(_ tasks: [TransferTask], in session: TransferSession) async {
+        var rest = tasks.map { ($0, Self.encoded($0)) }[...]
+        while !rest.isEmpty {
+            var bytes = 0
+            let part = rest.prefix { item in
+                defer { bytes += item.1.count + 1 }
+                return bytes == 0 || bytes + item.1.count <= Self.batchBytesMax
+            }
+            rest = rest.dropFirst(part.count)
+            await submit(part: Array(part), in: session)
+        }
+    }
+
+    /// Submits tasks with one request; those with a fault fail, and the others are submitted
+    /// without them.
+    private func submit(
+        part: [(task: TransferTask, json: [UInt8])],
+        in session: TransferSession
+    ) async {
+        var part = part
+        while !part.isEmpty {
+            do throws(TransferError) {
+                let tasks = part.map(\.task)
+                let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
+                try await session.registering { () async throws(TransferError) in
+                    let request = ServiceRequest(
+                        "POST",
+                        APIPath.tasks(ofSession: session.configuration.identifier),
+                        json: [UInt8(ascii: "[")] + json + [UInt8(ascii: "]")]
+                    )
+                    let receipt: BatchReceipt = try await session.service.get(
+                        request.ofClient().withIdempotencyKey()
+                    )
+                    guard receipt.items.count == tasks.count else {
+                        throw TransferError(.unexpectedResponse, "Receipts are missing.")
+                    }
+                    for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
+                    return ((), tasks)
+                }
+                return
+            } catch {
+                let faults = Self.faults(error, count: part.count)
+                guard !faults.isEmpty, faults.count < part.count else {
+                    for (task, _) in part { await session.refused(task, error) }
+                    return
+                }
+                for (index, faults) in faults {
+                    await session.refused(part[index].task, error.ofItem(faults))
+                }
+                part = part.enumerated().filter { faults[$0.offset] == nil }.map(\.element)
+            }
+        }
+    }
+
+    /// Returns the faults of the items of a batch, with pointers into the item.
+    private static func faults(_ error: TransferError, count: Int) -> [Int: [FieldError]] {
+        var faults: [Int: [FieldError]] = [:]
+        for fault in error.faults {
+            guard let pointer = fault.pointer else { continue }
+            let steps = pointer.split(separator: "/", omittingEmptySubsequences: false)
+            guard steps.count > 1, let index = Int(steps[1]), (0..<count).contains(index) else {
+                continue
+            }
+            let place = steps.dropFirst(2).map { "/\($0)" }.joined()
+            let moved = fault.code.map { FieldError(pointer: place, $0, fault.detail) }
+            faults[index, default: []].append(moved ?? fault)
+        }
+        return faults
+    }
+
+    private static func encoded(_ task: TransferTask) -> [UInt8] {
+        do {
+            return try WireEncoder.encode(task.submission)
+        } catch {
+            preconditionFailure("a task has only what JSON can hold: \(error)")
+        }
+    }
+}

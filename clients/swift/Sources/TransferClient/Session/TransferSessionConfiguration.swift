@@ -1,0 +1,103 @@
+public import TransferWire
+
+/// What a session is called, and what holds for all of its tasks; what is nil has the service's
+/// default.
+public struct TransferSessionConfiguration: Sendable {
+    /// The kinds of sessions.
+    public enum Kind: String, Sendable {
+        /// Results and events outlive the session.
+        case background
+        /// Nothing outlives the session; only such a session has data tasks.
+        case ephemeral
+    }
+
+    /// The kind.
+    public let kind: Kind
+    /// The name of the session within its client.
+    public let identifier: String
+    /// The header fields sent with every task; a task's own take precedence.
+    public var httpAdditionalHeaders: [String: String]?
+    /// The maximum number of connections of the session's tasks to one host.
+    public var httpMaximumConnectionsPerHost: Int?
+    /// The time without a byte after which an attempt fails.
+    public var timeoutIntervalForRequest: Duration?
+    /// The time within which a task has to end.
+    public var timeoutIntervalForResource: Duration?
+    /// Whether tasks wait while a host cannot be reached.
+    public var waitsForConnectivity: Bool?
+    /// Whether tasks wait until there is nothing else to do.
+    public var isDiscretionary: Bool?
+    /// The container that an extension shares with the app that adopts its sessions.
+    public var sharedContainerIdentifier: String?
+    /// The maximum rate of all running tasks together in bytes per second.
+    public var totalBytesPerSecondMax: Int64?
+    /// The time for which a task is kept with its result after its end.
+    public var resultRetention: Duration?
+    /// The least time between two reports of a running task's bytes, from 1 second to an hour; nil
+    /// for none, so that the counts of bytes change only with a task's other events.
+    public var progressInterval: Duration?
+    /// Further options, by their names in `openapi.yaml`.
+    public var options: [String: JSONValue] = [:]
+    /// The time after which tasks taken over can be taken by another process, once this one renews
+    /// its lease no more; whole seconds, 1 second to 24 hours.
+    public var leaseDuration: Duration = .seconds(60)
+
+    private init(_ kind: Kind, _ identifier: String) {
+        self.kind = kind
+        self.identifier = identifier
+    }
+
+    /// A session whose tasks continue while this process does not run, and which the next process
+    /// finds again by its name.
+    public static func background(
+        withIdentifier identifier: String
+    ) -> TransferSessionConfiguration {
+        TransferSessionConfiguration(.background, identifier)
+    }
+
+    /// A session of which nothing is kept after its end.
+    public static func ephemeral(
+        withIdentifier identifier: String
+    ) -> TransferSessionConfiguration {
+        TransferSessionConfiguration(.ephemeral, identifier)
+    }
+}
+
+extension TransferSessionConfiguration {
+    /// The body of the request that creates the session.
+    var request: SessionRequest {
+        var members = OptionMembers()
+        members.values = options
+        if let timeoutIntervalForRequest {
+            members.values["timeout_for_request"] = .number(timeoutIntervalForRequest.seconds)
+        }
+        if let timeoutIntervalForResource {
+            members.values["timeout_for_resource"] = .number(timeoutIntervalForResource.seconds)
+        }
+        if let waitsForConnectivity {
+            members.values["waits_for_connectivity"] = .bool(waitsForConnectivity)
+        }
+        if let progressInterval {
+            members.values["progress_interval"] = .number(progressInterval.seconds)
+        }
+        return SessionRequest(
+            kind: kind.rawValue,
+            configuration: SessionConfigurationRequest(
+                additionalHeaders: httpAdditionalHeaders,
+                totalBytesPerSecondMax: totalBytesPerSecondMax,
+                sharedContainerIdentifier: sharedContainerIdentifier,
+                resultRetention: resultRetention?.seconds,
+                maxConnectionsPerHost: httpMaximumConnectionsPerHost,
+                isDiscretionary: isDiscretionary,
+                options: members
+            )
+        )
+    }
+}
+
+extension Duration {
+    /// The time in seconds.
+    var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import NIOPosix
+import TransferWire
+
+/// Sends the bytes of an upload to the service, and continues where a broken request ended.
+struct BodySender: Sendable {
+    /// The longest time of one request, which is bounded by silence otherwise.
+    private static let timeout: Duration = .seconds(24 * 3600)
+
+    let service: TransferService
+    let taskID: String
+    let file: URL
+
+    /// Sends what the service does not have yet.
+    ///
+    /// - Returns: the task once all bytes have arrived.
+    /// - Throws: ``TransferError`` when several requests in a row brought nothing.
+    func send() async throws(TransferError) -> TaskDocument {
+        let size = try await size()
+        var offset: Int64 = 0
+        var failures = 0
+        while true {
+            do throws(TransferError) {
+                return try await send(from: offset, of: size)
+            } catch {
+                failures += 1
+                let delay = service.retryPolicy.delay(
+                    after: error,
+                    attempts: failures,
+                    isRepeatable: true,
+                    fraction: .random(in: 0...1)
+                )
+                guard let delay else { throw error }
+                try await TransferService.pause(delay)
+            }
+            let arrived: Int64
+            do throws(TransferError) {
+                arrived = try await arrivedBytes()
+            } catch  where error.problem?.code == .bodyNotExpected {
+                // All of it has arrived, and only the response was lost.
+                return try await service.get(ServiceRequest("GET", APIPath.task(taskID)))
+            }
+            if arrived > offset { failures = 0 }
+            offset = min(arrived, size)
+        }
+    }
+
+    private func size() async throws(TransferError) -> Int64 {
+        do {
+            return try await NIOThreadPool.singleton.runIfActive { [file] in
+                let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+                guard let size = attributes[.size] as? NSNumber else {
+                    throw CocoaError(.fileReadUnknown)
+                }
+                return size.int64Value
+            }
+        } catch {
+            throw TransferError(.fileFailure, "The file of the upload cannot be read.")
+        }
+    }
+
+    private func send(from offset: Int64, of size: Int64) async throws(TransferError)
+        -> TaskDocument
+    {
+        var request = ServiceRequest("PUT", "\(APIPath.task(taskID))/body")
+        request.timeout = Self.timeout
+        // A repetition continues behind what has arrived, which the caller asks for.
+        request.isRepeatable = false
+        request.body = .file(FileSlice(file: file, offset: offset, count: size - offset))
+        if offset > 0 && offset < size {
+            request = request.adding("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")
+        }
+        let response = try await service.open(request)
+        return try await service.document(of: response)
+    }
+
+    private func arrivedBytes() async throws(TransferError) -> Int64 {
+        let response = try await service.call(
+            ServiceRequest("GET", "\(APIPath.task(taskID))/body")
+        )
+        guard let text = response.header("Upload-Offset"), let offset = Int64(text) else {
+            throw TransferError(.unexpectedResponse, "The response has no Upload-Offset.")
+        }
+        return offset
+    }
+}

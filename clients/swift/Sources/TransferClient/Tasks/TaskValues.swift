@@ -1,0 +1,141 @@
+import Foundation
+import TransferWire
+
+/// What a handle knows of its task.
+struct TaskValues: Sendable {
+    /// The priority of a task that sets none, as in URLSession.
+    static let priorityDefault = 0.5
+
+    typealias End = Result<TransferResult, TransferError>
+    private typealias Waiters = [UUID: CheckedContinuation<End, Never>]
+
+    /// Callers that learn of an end once the lock is free.
+    struct Settled {
+        fileprivate let end: End
+        fileprivate let waiters: [CheckedContinuation<End, Never>]
+
+        func resume() { for waiter in waiters { waiter.resume(returning: end) } }
+    }
+
+    let request: TransferRequest
+    let source: UploadSource?
+    var id: String?
+    var serviceState: String?
+    var isResumed = false
+    var description: String?
+    var priority: Double?
+    var earliestBeginDate: Date?
+    var bytesReceived: Int64 = 0
+    var bytesExpected: Int64 = -1
+    var bytesSent: Int64 = 0
+    var bytesExpectedToSend: Int64 = -1
+    var failure: TransferError?
+    var end: End?
+    private var waiters: Waiters = [:]
+    private var givenUp: Set<UUID> = []
+
+    init(request: TransferRequest, source: UploadSource?) {
+        self.request = request
+        self.source = source
+    }
+
+    /// Changes what only a new task can change.
+    mutating func whileNew(_ change: (inout TaskValues) -> Void) {
+        precondition(!isResumed, "a task that was resumed is changed with change(_:)")
+        change(&self)
+    }
+
+    mutating func accept(id: String, state: String) {
+        self.id = id
+        serviceState = state
+        isResumed = true
+    }
+
+    mutating func update(_ document: TaskDocument) {
+        description = document.clientPersistedString
+        priority = document.priority
+        earliestBeginDate = document.earliestBeginAt?.date
+        guard end == nil else { return }
+        serviceState = document.state
+        bytesReceived = document.countOfBytesReceived
+        bytesExpected = document.countOfBytesExpectedToReceive
+        bytesSent = document.countOfBytesSent
+        bytesExpectedToSend = document.countOfBytesExpectedToSend
+        failure = document.error.map { TransferError($0) }
+    }
+
+    mutating func update(_ snapshot: EventMessage.Task, isRetried: Bool) {
+        if isRetried { end = nil }
+        // An older event may come after a newer document has told the end.
+        guard end == nil else { return }
+        serviceState = snapshot.state
+        bytesReceived = snapshot.countOfBytesReceived
+        if let expected = snapshot.countOfBytesExpectedToReceive { bytesExpected = expected }
+        if let sent = snapshot.countOfBytesSent { bytesSent = sent }
+        if let expected = snapshot.countOfBytesExpectedToSend { bytesExpectedToSend = expected }
+        failure = snapshot.error.map { TransferError($0) }
+    }
+
+    /// Stores an end.
+    ///
+    /// - Returns: the callers to tell; nil when there is no end, or was one before.
+    mutating func settle(_ newEnd: End?) -> Settled? {
+        guard let newEnd, end == nil else { return nil }
+        end = newEnd
+        defer { waiters = [:] }
+        return Settled(end: newEnd, waiters: Array(waiters.values))
+    }
+
+    /// Lets a caller wait, unless the end is known.
+    mutating func wait(_ waiter: UUID, _ continuation: CheckedContinuation<End, Never>) -> End? {
+        if let end { return end }
+        guard givenUp.remove(waiter) == nil else {
+            return .failure(TransferError(.cancelled, "The caller was cancelled."))
+        }
+        waiters[waiter] = continuation
+        return nil
+    }
+
+    /// Lets a caller wait no longer, which may be before it has started to.
+    mutating func giveUp(_ waiter: UUID) -> CheckedContinuation<End, Never>? {
+        if let continuation = waiters.removeValue(forKey: waiter) { return continuation }
+        if end == nil { givenUp.insert(waiter) }
+        return nil
+    }
+
+    /// Returns the body that submits the task.
+    func submission(kind: TransferTask.Kind) -> TaskRequest {
+        var options = OptionMembers()
+        options.values = request.options
+        return TaskRequest(
+            target: .url(request.url),
+            headers: request.allHTTPHeaderFields,
+            clientPersistedString: description,
+            earliestBeginAt: earliestBeginDate.map { Timestamp($0) },
+            priority: priority,
+            destination: request.destination.map {
+                DestinationRequest(path: $0, overwrite: request.overwritesDestination)
+            },
+            resumeData: request.resumeData,
+            options: options,
+            kind: kind.rawValue,
+            method: request.httpMethod,
+            upload: source.map { UploadRequest($0) },
+            body: request.httpBody.map { BodyRequest($0) }
+        )
+    }
+}
+
+extension UploadRequest {
+    fileprivate init(_ source: UploadSource) {
+        switch source {
+        case .file: self.init(staged: true)
+        case .bytes(let bytes): self.init(body: BodyRequest(bytes))
+        case .container(let path): self.init(path: path)
+        }
+    }
+}
+
+extension BodyRequest {
+    fileprivate init(_ bytes: [UInt8]) { self.init(base64: Data(bytes).base64EncodedString()) }
+}

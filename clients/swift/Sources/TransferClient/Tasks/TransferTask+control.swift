@@ -1,0 +1,110 @@
+public import Foundation
+public import TransferWire
+
+extension TransferTask {
+    /// Starts a new task, or resumes one that was suspended.
+    ///
+    /// All tasks started in one turn are submitted with one request. A task that the service does
+    /// not accept ends with the reason. If a suspended task cannot be resumed, the session's
+    /// delegate is told, and the task stays suspended.
+    public func resume() { session.resume(self) }
+
+    /// Suspends the task; bytes that were received are kept.
+    ///
+    /// - Throws: ``TransferError``, for a running request that must not be sent twice with the code
+    ///   `request_in_flight`.
+    public func suspend() async throws(TransferError) {
+        try await control("suspend")
+    }
+
+    /// Cancels the task; one that has ended stays as it is.
+    public func cancel() async throws(TransferError) {
+        if endIfNew() { return }
+        try await control("cancel")
+    }
+
+    /// Cancels the task and returns the data from which another download can resume.
+    ///
+    /// - Returns: nil when there is nothing to resume from: the origin has not identified the bytes
+    ///   it sent, or the response to an earlier call was lost.
+    public func cancelByProducingResumeData() async throws(TransferError) -> String? {
+        if endIfNew() { return nil }
+        let request = ServiceRequest(
+            "POST",
+            "\(try path())/cancel",
+            json: CancelRequest(produceResumeData: true)
+        )
+        let document = try await session.service.get(request, as: TaskDocument.self)
+        apply(document)
+        return document.resumeData
+    }
+
+    /// Returns a failed or cancelled task to the queue; downloads fetch only the missing bytes.
+    public func retry() async throws(TransferError) {
+        let path = try path()
+        let document = try await session.registering { () async throws(TransferError) in
+            let request = ServiceRequest("POST", "\(path)/retry").repeatable()
+            let document = try await session.service.get(request, as: TaskDocument.self)
+            reopen()
+            return (document, [self])
+        }
+        apply(document)
+    }
+
+    /// Changes the task; what is not named stays as it is, and null clears it.
+    public func change(_ patch: TaskPatchRequest) async throws(TransferError) {
+        let request = ServiceRequest("PATCH", try path(), json: patch).repeatable()
+        apply(try await session.service.get(request, as: TaskDocument.self))
+    }
+
+    /// Reads the task from the service.
+    @discardableResult
+    public func refresh() async throws(TransferError) -> TaskDocument {
+        let document: TaskDocument = try await session.service.get(
+            ServiceRequest("GET", try path())
+        )
+        apply(document)
+        return document
+    }
+
+    /// Removes an ended task with its result, before its retention is over.
+    ///
+    /// Once it is removed, no later process takes it over.
+    public func remove() async throws(TransferError) {
+        do throws(TransferError) {
+            _ = try await session.service.call(ServiceRequest("DELETE", try path()))
+        } catch  where error.problem?.code == .unknownTask || error.problem?.code == .taskExpired {
+            // An earlier attempt of the same call has removed it.
+            return
+        }
+    }
+
+    /// Brings the bytes of an upload that was taken over from a process that could not: those of a
+    /// file like the one that was submitted.
+    public func sendBody(fromFile file: URL) async throws(TransferError) {
+        guard let id = taskIdentifier else { throw Self.notAccepted }
+        apply(try await BodySender(service: session.service, taskID: id, file: file).send())
+    }
+
+    func control(_ verb: String) async throws(TransferError) {
+        let request = ServiceRequest("POST", "\(try path())/\(verb)").repeatable()
+        apply(try await session.service.get(request, as: TaskDocument.self))
+    }
+
+    func path() throws(TransferError) -> String {
+        guard let id = taskIdentifier else { throw Self.notAccepted }
+        return APIPath.task(id)
+    }
+
+    /// Ends a task that was never started.
+    private func endIfNew() -> Bool {
+        guard markResumed() else { return false }
+        end(TransferError(.cancelled, "The task was cancelled."))
+        return true
+    }
+
+    private static let notAccepted = TransferError(
+        .misconfigured,
+        "The service has not accepted the task yet."
+    )
+}

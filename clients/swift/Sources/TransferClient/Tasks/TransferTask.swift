@@ -1,0 +1,221 @@
+public import Foundation
+import Synchronization
+import TransferWire
+
+/// A transfer of a session, after `URLSessionTask`.
+///
+/// It is created suspended, and its request can be changed until its first ``resume()``.
+public final class TransferTask: Sendable {
+    /// The kinds of tasks.
+    public enum Kind: String, Sendable {
+        /// Its result is a file.
+        case download
+        /// It sends bytes.
+        case upload
+        /// Its result is a short response, which comes with the task.
+        case data
+    }
+
+    /// The states of `URLSessionTask`.
+    public enum State: Sendable {
+        /// It waits for ``TransferTask/resume()``.
+        case suspended
+        /// It runs, or waits for something else than its client.
+        case running
+        /// It has ended.
+        case completed
+    }
+
+    /// The kind.
+    public let kind: Kind
+    /// The session that the task belongs to.
+    public let session: TransferSession
+    private let values: Mutex<TaskValues>
+
+    init(kind: Kind, request: TransferRequest, source: UploadSource?, session: TransferSession) {
+        self.kind = kind
+        self.session = session
+        values = Mutex(TaskValues(request: request, source: source))
+    }
+
+    /// Creates the handle of a task that the service has.
+    init(_ document: TaskDocument, session: TransferSession) {
+        kind = Kind(rawValue: document.kind) ?? .download
+        self.session = session
+        var values = TaskValues(request: TransferRequest(url: document.url), source: nil)
+        values.accept(id: document.id, state: document.state)
+        self.values = Mutex(values)
+        apply(document)
+    }
+}
+
+extension TransferTask {
+    /// The service's identifier of the task; nil until it has been accepted.
+    public var taskIdentifier: String? { values.withLock(\.id) }
+
+    /// What the task asks for.
+    public var originalRequest: TransferRequest { values.withLock(\.request) }
+
+    /// The state.
+    public var state: State {
+        values.withLock { values in
+            if values.end != nil { return .completed }
+            return values.isResumed && values.serviceState != "suspended" ? .running : .suspended
+        }
+    }
+
+    /// The state as the service names it, such as `waiting_for_retry`; nil until the task has been
+    /// accepted.
+    public var serviceState: String? { values.withLock(\.serviceState) }
+
+    /// The client string: text that comes back with the task and with each of its events.
+    ///
+    /// It can be set until the first ``resume()``, and changed later with ``change(_:)``.
+    public var taskDescription: String? {
+        get { values.withLock(\.description) }
+        set { values.withLock { $0.whileNew { $0.description = newValue } } }
+    }
+
+    /// The priority from 0 to 1 among tasks for the same host.
+    ///
+    /// It can be set until the first ``resume()``, and changed later with ``change(_:)``.
+    public var priority: Double {
+        get { values.withLock(\.priority) ?? TaskValues.priorityDefault }
+        set { values.withLock { $0.whileNew { $0.priority = newValue } } }
+    }
+
+    /// The time before which the task does not begin.
+    ///
+    /// It can be set until the first ``resume()``, and changed later with ``change(_:)``.
+    public var earliestBeginDate: Date? {
+        get { values.withLock(\.earliestBeginDate) }
+        set { values.withLock { $0.whileNew { $0.earliestBeginDate = newValue } } }
+    }
+
+    /// The number of bytes received so far.
+    public var countOfBytesReceived: Int64 { values.withLock(\.bytesReceived) }
+    /// The expected number of bytes; -1 while unknown.
+    public var countOfBytesExpectedToReceive: Int64 { values.withLock(\.bytesExpected) }
+    /// The number of bytes sent so far.
+    public var countOfBytesSent: Int64 { values.withLock(\.bytesSent) }
+    /// The number of bytes that will be sent; -1 while unknown.
+    public var countOfBytesExpectedToSend: Int64 { values.withLock(\.bytesExpectedToSend) }
+
+    /// The newest failure; nil for a task without one.
+    public var error: TransferError? {
+        values.withLock { values in
+            if case .failure(let error) = values.end { error } else { values.failure }
+        }
+    }
+
+    /// Waits for the end of the task, and returns its result.
+    ///
+    /// - Throws: ``TransferError``: the failure of the task, `cancelled`, or the reason why the
+    ///   service did not accept it or its end cannot be known. The task itself goes on when only
+    ///   the caller is cancelled.
+    public func result() async throws(TransferError) -> TransferResult {
+        let waiter = UUID()
+        let end = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = values.withLock { $0.wait(waiter, continuation) }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            let continuation = values.withLock { $0.giveUp(waiter) }
+            continuation?.resume(
+                returning: .failure(TransferError(.cancelled, "The caller was cancelled."))
+            )
+        }
+        return try end.get()
+    }
+}
+
+extension TransferTask {
+    /// The body that submits the task.
+    var submission: TaskRequest { values.withLock { $0.submission(kind: kind) } }
+
+    /// The file whose bytes the service waits for.
+    var stagedFile: URL? {
+        values.withLock { if case .file(let file) = $0.source { file } else { nil } }
+    }
+
+    /// Marks the task as resumed.
+    ///
+    /// - Returns: whether it is new, and so has to be submitted.
+    func markResumed() -> Bool {
+        values.withLock { values in
+            defer { values.isResumed = true }
+            return !values.isResumed
+        }
+    }
+
+    func accept(_ receipt: TaskReceipt) {
+        values.withLock { $0.accept(id: receipt.id, state: receipt.state) }
+    }
+
+    func apply(_ document: TaskDocument) {
+        let waiting = values.withLock { values in
+            values.update(document)
+            return values.settle(end(of: document))
+        }
+        waiting?.resume()
+    }
+
+    func apply(_ change: TransferEvent.TaskChange, _ snapshot: EventMessage.Task) {
+        let waiting = values.withLock { values in
+            values.update(snapshot, isRetried: change == .retried)
+            return values.settle(end(of: snapshot, after: change))
+        }
+        waiting?.resume()
+    }
+
+    /// Ends the task for a reason that no event tells.
+    ///
+    /// - Returns: whether it had not ended.
+    @discardableResult func end(_ error: TransferError) -> Bool {
+        let waiting = values.withLock { $0.settle(.failure(error)) }
+        waiting?.resume()
+        return waiting != nil
+    }
+
+    /// Forgets the end of a task that has been returned to the queue.
+    func reopen() { values.withLock { $0.end = nil } }
+
+    private func end(of document: TaskDocument) -> Result<TransferResult, TransferError>? {
+        switch document.state {
+        case "completed":
+            .success(TransferResult(task: self, id: document.id, response: document.response))
+        case "failed": .failure(Self.failed(document.error))
+        case "cancelled": .failure(Self.cancelled)
+        default: nil
+        }
+    }
+
+    private func end(
+        of snapshot: EventMessage.Task,
+        after change: TransferEvent.TaskChange
+    ) -> Result<TransferResult, TransferError>? {
+        switch change {
+        case .completed:
+            .success(TransferResult(task: self, id: snapshot.id, response: snapshot.response))
+        case .failed: .failure(Self.failed(snapshot.error))
+        case .cancelled: .failure(Self.cancelled)
+        default: nil
+        }
+    }
+
+    private static func failed(_ failure: TaskDocument.Failure?) -> TransferError {
+        failure.map { TransferError($0) }
+            ?? TransferError(.unexpectedResponse, "The task failed for a reason that is not told.")
+    }
+
+    private static let cancelled = TransferError(.cancelled, "The task was cancelled.")
+}
+
+extension TransferTask: Hashable {
+    /// Whether both are the same handle.
+    public static func == (one: TransferTask, other: TransferTask) -> Bool { one === other }
+
+    /// Hashes the identity of the handle.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,34 @@
+/// A client as it sees itself.
+public struct ClientDocument: Codable, Sendable {
+    /// The name of the client.
+    public let identifier: String
+    /// The kind: `app` or `extension`.
+    public let kind: String
+    /// The state of life, such as `active` or `suspended`.
+    public let lifecycle: String
+    /// The time of the last change of ``lifecycle``.
+    public let lifecycleChangedAt: Timestamp
+    /// The time at which the client was created.
+    public let createdAt: Timestamp
+
+    /// Creates the value from its parts.
+    public init(
+        identifier: String,
+        kind: String,
+        lifecycle: String,
+        lifecycleChangedAt: Timestamp,
+        createdAt: Timestamp
+    ) {
+        self.identifier = identifier
+        self.kind = kind
+        self.lifecycle = lifecycle
+        self.lifecycleChangedAt = lifecycleChangedAt
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case identifier, kind, lifecycle
+        case lifecycleChangedAt = "lifecycle_changed_at"
+        case createdAt = "created_at"
+    }
+}

@@ -1,0 +1,23 @@
+/// Rendering of places in a JSON text as RFC 6901 pointers.
+public enum JSONPointer {
+    /// Returns the pointer to the place at `path`.
+    public static func rendering(_ path: [any CodingKey]) -> String {
+        path.reduce(into: "") { pointer, key in
+            pointer += "/" + (key.intValue.map(String.init) ?? escaped(key.stringValue))
+        }
+    }
+
+    /// Returns one step of a pointer, with escapes for `~` and `/` (RFC 6901 §3).
+    public static func escaped(_ step: String) -> String {
+        var utf8: [UInt8] = []
+        utf8.reserveCapacity(step.utf8.count)
+        for byte in step.utf8 {
+            switch byte {
+            case UInt8(ascii: "~"): utf8 += "~0".utf8
+            case UInt8(ascii: "/"): utf8 += "~1".utf8
+            default: utf8.append(byte)
+            }
+        }
+        return String(decoding: utf8, as: UTF8.self)
+    }
+}

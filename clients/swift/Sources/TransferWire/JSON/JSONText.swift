@@ -1,0 +1,121 @@
+/// Checks of a body's bytes before any decoder sees them.
+public enum JSONText {
+    /// The maximum nesting of arrays and objects; the API itself needs four.
+    public static let depthMax = 64
+
+    /// The reason why a body is refused without decoding.
+    public enum Fault: Error, Equatable, Sendable {
+        case empty, notUTF8, byteOrderMark, tooDeep, controlByte, trailingComma, misplacedElement
+    }
+
+    /// Refuses input that a decoder may mistake for another encoding, may recurse over without
+    /// bound, or accepts although RFC 8259 forbids it.
+    ///
+    /// The rest of the syntax is left to the decoder; this scan only has to be right about strings
+    /// and brackets.
+    public static func check(_ bytes: [UInt8]) throws(Fault) {
+        _ = try scan(bytes, keepsElements: false)
+    }
+
+    /// Checks a body that is an array and finds its elements.
+    ///
+    /// - Returns: nil when it is something else than an array.
+    public static func elements(of bytes: [UInt8]) throws(Fault) -> [Range<Int>]? {
+        try scan(bytes, keepsElements: true)
+    }
+
+    private static func scan(
+        _ bytes: [UInt8],
+        keepsElements: Bool
+    ) throws(Fault) -> [Range<Int>]? {
+        // RFC 8259 §8.1: only UTF-8 is allowed, where decoders also guess UTF-16 and UTF-32.
+        do { _ = try UTF8Span(validating: bytes.span) } catch { throw .notUTF8 }
+        // §8.1 again: a byte order mark, which Foundation skips, is not allowed.
+        guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw .byteOrderMark }
+        var splitter = keepsElements ? ElementSplitter() : nil
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        var previous: UInt8?
+        for (index, byte) in bytes.enumerated() {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                } else if byte < 0x20 {
+                    throw .controlByte
+                }
+                continue
+            }
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            case 0..<0x20: throw .controlByte
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                if depth > depthMax { throw .tooDeep }
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                depth -= 1
+                // Foundation accepts a comma before the end of an array or object.
+                if previous == UInt8(ascii: ",") { throw .trailingComma }
+            default: break
+            }
+            try splitter?.next(byte, at: index, depth: depth)
+            previous = byte
+        }
+        if previous == nil { throw .empty }
+        return try splitter?.finish()
+    }
+}
+
+/// A splitter that finds the elements of an array, from its brackets and commas outside strings.
+private struct ElementSplitter {
+    private enum State {
+        case before, inside, behind, notAnArray
+    }
+
+    private var state = State.before
+    private var elements: [Range<Int>] = []
+    private var start: Int?
+
+    /// Processes a byte that is not whitespace; `depth` is the nesting after it.
+    mutating func next(_ byte: UInt8, at index: Int, depth: Int) throws(JSONText.Fault) {
+        switch state {
+        case .notAnArray: return
+        case .before: state = byte == UInt8(ascii: "[") ? .inside : .notAnArray
+        case .behind: throw .misplacedElement
+        case .inside:
+            switch (byte, depth) {
+            case (UInt8(ascii: ","), 1):
+                guard let start else { throw .misplacedElement }
+                end(start..<index)
+            case (UInt8(ascii: "]"), 0):
+                if let start { end(start..<index) }
+                state = .behind
+            case (_, ...0): throw .misplacedElement
+            default:
+                if start == nil { start = index }
+            }
+        }
+    }
+
+    /// Returns the elements.
+    ///
+    /// - Returns: nil when the text is no array.
+    func finish() throws(JSONText.Fault) -> [Range<Int>]? {
+        switch state {
+        case .notAnArray: return nil
+        case .behind: return elements
+        case .before, .inside: throw .misplacedElement
+        }
+    }
+
+    /// Ends an element, whose content is left to the decoder.
+    private mutating func end(_ element: Range<Int>) {
+        elements.append(element)
+        start = nil
+    }
+}

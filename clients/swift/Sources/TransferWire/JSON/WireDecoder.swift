@@ -1,0 +1,83 @@
+import Foundation
+
+/// The decoder of request bodies, and of the answers to them.
+public enum WireDecoder {
+    /// The reason why a body has no value.
+    public enum Failure: Error, Equatable, Sendable {
+        /// The body is no JSON text; answered with 400.
+        case malformed(String)
+        /// The body is JSON that the operation does not accept; answered with 422.
+        case invalid(FieldError)
+    }
+
+    /// Returns the value of a body.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from bytes: [UInt8]
+    ) throws(Failure) -> Value {
+        do {
+            try JSONText.check(bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+        return try decode(type, checked: bytes[...])
+    }
+
+    /// Returns the value of an answer or a message of the service, which may be newer than this
+    /// release: members without a name here are ignored.
+    ///
+    /// - Throws: `DecodingError` or ``FieldError`` when it is not the expected value.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        fromAnswer bytes: [UInt8]
+    ) throws -> Value {
+        let decoder = JSONDecoder()
+        if let key = CodingUserInfoKey.answer { decoder.userInfo[key] = true }
+        return try decoder.decode(type, from: Data(bytes))
+    }
+
+    /// Returns the ranges of the elements of a body that is an array, or nil when it is something
+    /// else.
+    static func elements(of bytes: [UInt8]) throws(Failure) -> [Range<Int>]? {
+        do {
+            return try JSONText.elements(of: bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+    }
+
+    /// Returns the value of bytes that have been checked, or are a part of checked bytes.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        checked bytes: ArraySlice<UInt8>
+    ) throws(Failure) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch let error as FieldError {
+            throw .invalid(error)
+        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        } catch let error as DecodingError {
+            throw .invalid(FieldError(error))
+        } catch {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        }
+    }
+
+    private static func detail(of fault: JSONText.Fault) -> String {
+        switch fault {
+        case .empty: "The body is empty."
+        case .notUTF8: "The body is not UTF-8."
+        case .byteOrderMark: "The body begins with a byte order mark."
+        case .misplacedElement: "The body is not a JSON text (RFC 8259)."
+        case .trailingComma: "The body has a comma before a closing bracket."
+        case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
+        case .controlByte: "The body holds a control character that JSON wants escaped."
+        }
+    }
+}
+
+extension CodingUserInfoKey {
+    /// Marks the decoding of an answer.
+    static let answer = CodingUserInfoKey(rawValue: "dev.transferd.answer")
+}

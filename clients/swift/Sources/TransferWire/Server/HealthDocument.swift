@@ -1,0 +1,106 @@
+/// The body of `/health`.
+public struct HealthDocument: Codable, Sendable {
+    /// The status: `pass`; `warn` while tasks wait for a scarce resource, or for the database's
+    /// clock; or `fail`.
+    public let status: String
+    /// The version of the program.
+    public let version: String
+    /// The linked libcurl.
+    public let libcurl: Library
+    /// The roles of this instance: `api`, `worker`, `webhooks`.
+    public let roles: [String]
+    /// The state of the database.
+    public let database: Component
+    /// The state of the database's clock for due times: `fail` from when it was set ahead until it
+    /// was set back or has stayed so.
+    public let databaseClock: Component
+    /// The state of signals from other instances: `pass`, `fail` or `off`.
+    public let signals: Component
+    /// The codes of failures for the resources that this instance is short of, so that it begins no
+    /// task.
+    public let shortages: [String]
+    /// The number of workers that are registered and alive; nil while the database does not tell.
+    public let workers: Int?
+    /// The seconds since the instance started.
+    public let uptimeSeconds: Int
+
+    /// Creates the value from its parts.
+    public init(
+        status: String,
+        version: String,
+        libcurl: Library,
+        roles: [String],
+        database: Component,
+        databaseClock: Component,
+        signals: Component,
+        shortages: [String],
+        workers: Int?,
+        uptimeSeconds: Int
+    ) {
+        self.status = status
+        self.version = version
+        self.libcurl = libcurl
+        self.roles = roles
+        self.database = database
+        self.databaseClock = databaseClock
+        self.signals = signals
+        self.shortages = shortages
+        self.workers = workers
+        self.uptimeSeconds = uptimeSeconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case status, version, libcurl, roles, database, signals, shortages, workers
+        case databaseClock = "database_clock"
+        case uptimeSeconds = "uptime_seconds"
+    }
+
+    /// The linked libcurl.
+    public struct Library: Codable, Sendable {
+        /// The version of libcurl.
+        public let version: String
+        /// The TLS library, such as `OpenSSL/3.0.19`; nil without TLS.
+        public let tls: String?
+        /// The features, as libcurl names them.
+        public let features: [String]
+        /// Whether this library's HTTP/2 is relied on.
+        public let isHTTP2Sound: Bool
+        /// The uses for which HTTP/2 is offered, where the origin has it: `message`, `small_file`.
+        public let http2For: [String]
+
+        /// Creates the value from its parts.
+        public init(
+            version: String,
+            tls: String?,
+            features: [String],
+            isHTTP2Sound: Bool,
+            http2For: [String]
+        ) {
+            self.http2For = http2For
+            self.version = version
+            self.tls = tls
+            self.features = features
+            self.isHTTP2Sound = isHTTP2Sound
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case version, tls, features
+            case isHTTP2Sound = "is_http2_sound"
+            case http2For = "http2_for"
+        }
+    }
+
+    /// One component that the service needs.
+    public struct Component: Codable, Sendable {
+        /// The status: `pass`, `fail`, or `off` for a component that is not wanted.
+        public let status: String
+        /// The reason why it fails, where that is known.
+        public let reason: String?
+
+        /// Creates the value from its parts.
+        public init(status: String, reason: String? = nil) {
+            self.status = status
+            self.reason = reason
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// A part of a list, with the cursor of the next part.
+public struct Page<Item: Codable & Sendable>: Codable, Sendable {
+    /// The items of this page.
+    public let items: [Item]
+    /// The opaque cursor of the next page; absent on the last one.
+    public let nextCursor: String?
+    /// Whether there is a next page.
+    public let hasMore: Bool
+    /// The tasks of the page that the service cannot read; absent if there are none.
+    public let unreadableTasks: [String]?
+
+    /// Creates the value from its parts.
+    public init(items: [Item], nextCursor: String?, unreadableTasks: [String]? = nil) {
+        self.items = items
+        self.nextCursor = nextCursor
+        self.unreadableTasks = unreadableTasks
+        hasMore = nextCursor != nil
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case items
+        case nextCursor = "next_cursor"
+        case hasMore = "has_more"
+        case unreadableTasks = "unreadable_tasks"
+    }
+}

@@ -1,0 +1,54 @@
+/// The options for transfers, as members of a session's configuration or of a task.
+///
+/// They have their names and values from the service's declarations, so that this type knows none
+/// of them: every member that the surrounding object does not know itself is an option.
+public struct OptionMembers: Equatable, Sendable {
+    /// The values by name; a group of options is an object.
+    public var values: [String: JSONValue] = [:]
+
+    /// Creates the value from its parts.
+    public init() {}
+
+    /// Reads the members of an object except those that `Key` knows, and except nulls, which stand
+    /// for absent ones.
+    init<Key: CodingKey>(from decoder: any Decoder, besides: Key.Type) throws {
+        let container = try decoder.container(keyedBy: AnyKey.self)
+        for key in container.allKeys where Key(stringValue: key.stringValue) == nil {
+            let value: JSONValue
+            do {
+                value = try container.decode(JSONValue.self, forKey: key)
+            } catch {
+                // A number such as 1e999; every other value is one of the cases.
+                throw FieldError(
+                    pointer: JSONPointer.rendering(decoder.codingPath + [key]),
+                    .invalidValue,
+                    "Holds what cannot be represented."
+                )
+            }
+            if value != .null { values[key.stringValue] = value }
+        }
+    }
+
+    /// Reads one more member, which is there once.
+    mutating func read(
+        _ name: String,
+        from reader: inout JSONReader
+    ) throws(JSONReader.Refusal) {
+        guard values.updateValue(try reader.value(), forKey: name) == nil else {
+            throw JSONReader.Refusal()
+        }
+    }
+
+    /// Removes the members that stand for absent ones.
+    mutating func removeNulls() {
+        if values.values.contains(.null) { values = values.filter { $0.value != .null } }
+    }
+
+    /// Adds the members to the object that is being encoded.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyKey.self)
+        for (name, value) in values {
+            try container.encode(value, forKey: AnyKey(stringValue: name))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// A tenant as its clients see it.
+public struct TenantDocument: Codable, Sendable {
+    /// The name of the tenant.
+    public let name: String
+    /// The maximum number of tasks that have not ended.
+    public let outstandingTasksMax: Int64?
+    /// The maximum number of tasks running at once, across all workers.
+    public let runningTasksMax: Int?
+    /// The maximum rate of all running tasks together in bytes per second.
+    public let totalBytesPerSecondMax: Int64?
+    /// The number of tasks that have not ended.
+    public let outstanding: Int64
+    /// The number of tasks that are kept, by state.
+    public let taskCounts: [String: Int64]
+    /// The bytes received by the ended tasks that are kept.
+    public let bytesReceived: Int64
+    /// The bytes sent by the ended tasks that are kept.
+    public let bytesSent: Int64
+    /// The time at which the tenant was created.
+    public let createdAt: Timestamp
+
+    /// Creates the value from its parts.
+    public init(
+        name: String,
+        outstandingTasksMax: Int64?,
+        runningTasksMax: Int?,
+        totalBytesPerSecondMax: Int64?,
+        outstanding: Int64,
+        taskCounts: [String: Int64],
+        bytesReceived: Int64,
+        bytesSent: Int64,
+        createdAt: Timestamp
+    ) {
+        self.name = name
+        self.outstandingTasksMax = outstandingTasksMax
+        self.runningTasksMax = runningTasksMax
+        self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.outstanding = outstanding
+        self.taskCounts = taskCounts
+        self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, outstanding
+        case outstandingTasksMax = "outstanding_tasks_max"
+        case runningTasksMax = "running_tasks_max"
+        case totalBytesPerSecondMax = "total_bytes_per_second_max"
+        case taskCounts = "task_counts"
+        case bytesReceived = "bytes_received"
+        case bytesSent = "bytes_sent"
+        case createdAt = "created_at"
+    }
+}
