@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StandardWebhooks
 import Testing
 import TransferModel
 import TransferSecrets
