@@ -2,6 +2,9 @@ import { fill, h, setText } from "./dom.js";
 import { Problem } from "./api.js";
 import { bytes, date, duration, number, rate, visible, words } from "./format.js";
 
+/** How long a message stays, in milliseconds: also for those who read slowly. */
+const noticeDuration = 20_000;
+
 /** The states of a task in the order of its life, and how each looks. */
 export const taskStates = {
     suspended: "rest",
@@ -152,12 +155,12 @@ export function empty(text) {
     return h("p", { class: "empty" }, text);
 }
 
-/** A message that appears below everything and leaves by itself; also read out. */
+/** A message that appears below everything, until the next one or for a while; also read out. */
 export function notify(message, isFailure = false) {
     const place = document.querySelector("#notices");
     const notice = h("div", { class: isFailure ? "notice bad" : "notice" }, message);
-    place?.append(notice);
-    setTimeout(() => notice.remove(), isFailure ? 12_000 : 5000);
+    place?.replaceChildren(notice);
+    setTimeout(() => notice.remove(), noticeDuration);
 }
 
 /** Does something that a user has asked for, and says how it went. */
