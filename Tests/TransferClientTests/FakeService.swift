@@ -116,7 +116,7 @@ final class FakeService: Sendable {
 
     private static let session = #"""
         {"client": "default", "identifier": "s", "id": "s", "kind": "background", "generation": 0,
-        "configuration": {"additional_headers": {}, "is_discretionary": false},
+        "configuration": {"header_names": [], "is_discretionary": false},
         "outstanding": 1, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
         "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
         "created_at": "2026-03-01T12:00:00Z"}

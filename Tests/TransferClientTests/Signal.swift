@@ -18,13 +18,18 @@ final class Signal: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Waits until it happens, or until the test is cancelled, which would otherwise never end.
     func wait() async {
-        await withCheckedContinuation { continuation in
-            let hasFired = state.withLock { state in
-                if !state.hasFired { state.waiters.append(continuation) }
-                return state.hasFired
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let hasFired = state.withLock { state in
+                    if !state.hasFired { state.waiters.append(continuation) }
+                    return state.hasFired
+                }
+                if hasFired { continuation.resume() }
             }
-            if hasFired { continuation.resume() }
+        } onCancel: {
+            fire()
         }
     }
 }

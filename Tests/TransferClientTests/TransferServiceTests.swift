@@ -6,7 +6,7 @@ import TransferWire
 @Suite(.timeLimit(.minutes(1))) struct TransferServiceTests {
     private static let session = #"""
         {"client": "default", "identifier": "s", "id": "0", "kind": "background", "generation": 0,
-        "configuration": {"additional_headers": {}, "is_discretionary": false},
+        "configuration": {"header_names": [], "is_discretionary": false},
         "outstanding": 0, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
         "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
         "created_at": "2026-03-01T12:00:00Z", "mood": "a member of a newer service"}

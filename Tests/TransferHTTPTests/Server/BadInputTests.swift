@@ -270,7 +270,7 @@ import TransferWire
             let post = try await server.sendPlain("POST", "/livez", bytes: [])
             #expect(post.status == 405)
             #expect(post.fields["allow"] == "GET, HEAD")
-            for path in ["/", "/v1", "/v1/sessions/a/b/c", "/v2/sessions", "/livez/x"] {
+            for path in ["/index.html", "/v1", "/v1/sessions/a/b/c", "/v2/sessions", "/livez/x"] {
                 let answer = try await server.send("GET", path)
                 #expect(answer.status == 404, "\(path)")
                 #expect(answer.code == .unknownRoute)
