@@ -236,7 +236,12 @@ let package = Package(
         testTarget("TransferModel"),
         testTarget("TransferMetrics"),
         testTarget(
-            "TransferStore", "TransferSecrets", "TransferModel", "Postgres", webhooks, logging
+            "TransferStore",
+            "TransferSecrets",
+            "TransferModel",
+            "Postgres",
+            webhooks,
+            logging
         ),
         testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
