@@ -29,10 +29,8 @@ extension MeasuredDatabase {
         _ path: ClaimRate.Path = .download,
         hostKey: (Int) -> HostKey
     ) -> [TaskSubmission] {
-        let now = Date()
-        // In order, which suits indexes best; those of one millisecond are in no order by
-        // themselves.
-        let ids = (0..<count).map { _ in UUID.version7(at: now) }.sorted()
+        // As those of one request.
+        let ids = UUID.consecutiveVersion7(count: count)
         return ids.enumerated().map { index, id in
             TaskSubmission(
                 id: TaskID(id),
