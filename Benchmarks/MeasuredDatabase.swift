@@ -57,6 +57,15 @@ struct MeasuredDatabase {
             logger: logger
         )
         url = cluster.url
+        // Services on one database share a key for secrets, and make none themselves.
+        let secretsKey = String(repeating: "5c", count: 32)
+        guard
+            FileManager.default.createFile(
+                atPath: "\(data)/secrets-key",
+                contents: Data(secretsKey.utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+        else { throw Program.Failure(description: "\(data)/secrets-key cannot be written") }
         // This command migrates the database too.
         let answer = try Program.output(
             program,
