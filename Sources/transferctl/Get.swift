@@ -16,7 +16,7 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "The URLs; none to continue with those of a stopped command.")
     var urls: [String] = []
 
-    @Option(help: "The folder of the files.")
+    @Option(help: "The folder of the files, which is made if it is not there.")
     var output = "."
 
     @Option(help: "The name of the session.")
@@ -28,6 +28,8 @@ struct Get: AsyncParsableCommand {
             service: try TransferService()
         )
         let folder = URL(filePath: output)
+        // Before anything is submitted: nothing is downloaded that has no place.
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var failures = 0
         var tasks = try await session.reconnect(owner: "transferctl").compactMap {
             switch $0 {

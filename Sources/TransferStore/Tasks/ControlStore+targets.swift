@@ -94,8 +94,10 @@ extension ControlStore {
     private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
         from_attempt AS (
-            DELETE FROM attempt x USING target t
-            WHERE x.task_id = ANY (ARRAY[t.id]) AND \(condition)
+            -- In the order of the tasks, as ends lock them: a join might follow the order in which
+            -- they were claimed, and the two would wait for each other.
+            DELETE FROM attempt x
+            WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t WHERE \(condition)))
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
         ),

@@ -52,10 +52,10 @@ import TransferWire
         let body = OriginBody.random(seed: 1, size: 300_000)
         stage.origin.when("/a.bin", .response(body: body))
         let got = try await stage.run(
-            ["get", stage.origin.url("/a.bin"), "--output", stage.folder.path]
+            ["get", stage.origin.url("/a.bin"), "--output", "\(stage.folder.path)/new/one"]
         )
         #expect(got.status == 0 && got.output.hasSuffix("/a.bin\n"))
-        let file = try Data(contentsOf: URL(filePath: "\(stage.folder.path)/a.bin"))
+        let file = try Data(contentsOf: URL(filePath: "\(stage.folder.path)/new/one/a.bin"))
         #expect([UInt8](file) == body.bytes)
         let failed = try await stage.run(
             ["get", stage.origin.url("/absent"), "--output", stage.folder.path]

@@ -10,6 +10,8 @@ final class TaskSubmitter: Sendable {
     private static let batchBytesMax = 4 << 20
     private struct State {
         var waiting: [TransferTask] = []
+        /// The tasks whose request is under way.
+        var submitting: [TransferTask] = []
         var isRunning = false
     }
 
@@ -28,8 +30,8 @@ final class TaskSubmitter: Sendable {
         Task { await run(in: task.session) }
     }
 
-    /// The tasks that have not been submitted.
-    var waiting: [TransferTask] { state.withLock(\.waiting) }
+    /// The tasks that have not been submitted, or whose submission has not been answered.
+    var waiting: [TransferTask] { state.withLock { $0.submitting + $0.waiting } }
 
     private func run(in session: TransferSession) async {
         while true {
@@ -52,6 +54,7 @@ final class TaskSubmitter: Sendable {
         state.withLock { state in
             let batch = Array(state.waiting.prefix(SubmitRequest.tasksMax))
             state.waiting.removeFirst(batch.count)
+            state.submitting = batch
             if batch.isEmpty { state.isRunning = false }
             return batch
         }

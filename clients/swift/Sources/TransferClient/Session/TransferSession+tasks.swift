@@ -45,6 +45,7 @@ extension TransferSession {
     /// Each is followed from then on, as if this process had submitted it.
     public var allTasks: [TransferTask] {
         get async throws(TransferError) {
+            // A task may be accepted between the two looks, and is then found by both.
             var tasks = submitter.waiting
             let session = APIPath.session(configuration.identifier)
             var cursor: String?
@@ -60,7 +61,8 @@ extension TransferSession {
                     return (tasks, tasks)
                 }
             } while cursor != nil
-            return tasks
+            var seen: Set<ObjectIdentifier> = []
+            return tasks.filter { seen.insert(ObjectIdentifier($0)).inserted }
         }
     }
 
