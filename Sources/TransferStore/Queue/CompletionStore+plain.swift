@@ -19,14 +19,17 @@ extension CompletionStore {
                 http_status, response_head, part_fence, response_body)
             WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.task_id = ANY (\(columns.tasks)))
         ),
-        -- A batch may hold a stale end of the same task: each row is matched by its fence.
-        from_attempt AS (
-            DELETE FROM attempt a USING item i
-            WHERE a.task_id = ANY (ARRAY[i.task_id]) AND a.fence = i.fence
-                AND i.outcome <> 'completed'
-            RETURNING a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
+        -- A batch may hold a stale end of the same task: each row is matched by its fence. They are
+        -- locked in the order of the items, which a DELETE that joins them does not ensure.
+        from_attempt AS MATERIALIZED (
+            SELECT a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
                 a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
                 i.measurements, i.http_status, i.response_head, i.part_fence, i.response_body
+            FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
+            WHERE i.outcome <> 'completed'
+        ),
+        attempt_gone AS (
+            DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
         ),
         \(columns.haveRenames ? fromRename : "gone AS (SELECT * FROM from_attempt)"),
         -- The tasks of a session that ended alike: what its events, counters and counts are made of.
@@ -102,13 +105,16 @@ extension CompletionStore {
     }
 
     private static let fromRename: Query = """
-        from_rename AS (
-            DELETE FROM pending_rename p USING item i
-            WHERE p.task_id = ANY (ARRAY[i.task_id]) AND p.fence = i.fence
-                AND i.outcome = 'completed'
-            RETURNING p.task_id, p.fence, p.session_id, p.number, p.started_at,
+        from_rename AS MATERIALIZED (
+            SELECT p.task_id, p.fence, p.session_id, p.number, p.started_at,
                 p.resumed_at_offset, i.place, i.outcome, p.bytes_received, i.bytes_sent, i.failure,
                 i.measurements, p.http_status, p.response_head, i.part_fence, i.response_body
+            FROM item i CROSS JOIN LATERAL (\(lockRename)) p
+            WHERE i.outcome = 'completed'
+        ),
+        rename_gone AS (
+            DELETE FROM pending_rename p
+            WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_rename e))
         ),
         gone AS (SELECT * FROM from_attempt UNION ALL SELECT * FROM from_rename)
         """

@@ -19,6 +19,12 @@ extension CompletionStore {
         LIMIT 1 FOR UPDATE
         """
 
+    /// The query for the pending rename of an item `i`, if it has that fence.
+    static let lockRename: Query = """
+        SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
+        LIMIT 1 FOR UPDATE
+        """
+
     /// Ends attempts and pending renames, writes their events and keeps the sessions' counters.
     ///
     /// - Returns: the tasks that were ended; every other fence was stale.
@@ -59,10 +65,7 @@ extension CompletionStore {
                     i.failure, i.delay_ms, i.abandoned, i.measurements, p.number, p.started_at,
                     p.started_at AS began_at, p.resumed_at_offset, p.http_status,
                     p.response_head, p.part_fence
-                FROM item i CROSS JOIN LATERAL (
-                    SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
-                    LIMIT 1 FOR UPDATE
-                ) p
+                FROM item i CROSS JOIN LATERAL (\(Self.lockRename)) p
                 -- These were never published.
                 WHERE i.outcome NOT IN ('fetched', 'answered')
             ),

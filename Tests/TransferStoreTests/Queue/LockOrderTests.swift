@@ -1,0 +1,69 @@
+import Postgres
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// The order in which attempts are locked: two statements with different orders could each hold what
+/// the other waits for.
+@Suite(.postgresSchema) struct LockOrderTests {
+    @Test(arguments: ["cancel", "end", "progress"])
+    func attemptsAreLockedInTheOrderOfTheirTasks(verb: String) async throws {
+        let fixture = try await StoreFixture()
+        // The later tasks are claimed first, and their attempts are stored first.
+        let ids = try await fixture.submit(40) { submission, index in
+            submission.priority = TaskPriority(rank: index < 20 ? 900 : 100)
+        }
+        let claims = try await fixture.claim(40)
+        #expect(claims.count == 40)
+        _ = try await fixture.aside.execute("ANALYZE attempt")
+        let holder = try await TestDatabase.current.connection()
+        let pid = try await holder.execute("SELECT pg_backend_pid() AS pid")[0]
+            .decode("pid", as: Int32.self)
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT FROM attempt WHERE task_id = \(ids[0].uuid) FOR UPDATE"
+        )
+        async let ended: Void = Self.carryOut(verb, on: claims, fixture)
+        try await eventually("it waits for the first attempt") {
+            try await fixture.count(
+                """
+                SELECT count(*) AS count FROM pg_stat_activity
+                WHERE \(pid) = ANY (pg_blocking_pids(pid))
+                """
+            ) > 0
+        }
+        let free = try await fixture.count(
+            """
+            SELECT count(*) AS count FROM (SELECT FROM attempt FOR UPDATE SKIP LOCKED) a
+            """
+        )
+        #expect(free == 39)
+        _ = try await holder.execute("COMMIT")
+        try await ended
+        await holder.close()
+        try await fixture.stores.cancellations.continueCancellations()
+        try await fixture.checkInvariants()
+        let rest = try await fixture.count("SELECT count(*) AS count FROM attempt")
+        #expect(rest == (verb == "progress" ? 40 : 0))
+    }
+
+    private static func carryOut(
+        _ verb: String,
+        on claims: [TaskClaim],
+        _ fixture: StoreFixture
+    ) async throws {
+        if verb == "progress" {
+            let progress = claims.map { StoreFixture.progress(of: $0.task, fence: $0.fence) }
+            try await fixture.stores.parts.recordProgress(progress)
+        } else if verb == "cancel" {
+            _ = try await fixture.stores.sessions.invalidateSession(
+                tenant: fixture.tenant,
+                identifier: StoreFixture.identifier
+            )
+        } else {
+            try await fixture.end(claims, .failed(StoreFixture.failure))
+        }
+    }
+}
