@@ -11,6 +11,8 @@ final class FakeService: Sendable {
     private let streamed = Signal()
     private let submitted = Signal()
     private let renewed = Signal()
+    private let held = Signal()
+    private let listed = Signal()
     private let told = Mutex<[String: Signal]>([:])
     private let (events, source) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
     private let made = Mutex<ScriptedTransport?>(nil)
@@ -57,6 +59,8 @@ final class FakeService: Sendable {
     func releaseReceipts() { receipts.fire() }
     func eventsAreSent() async { await streamed.wait() }
     func submissionIsAnswered() async { await submitted.wait() }
+    func receiptsAreHeld() async { await held.wait() }
+    func tasksAreListed() async { await listed.wait() }
     func leaseIsRenewed() async { await renewed.wait() }
     func delegateIsTold(_ call: String) async { await signal(call).wait() }
 
@@ -83,6 +87,12 @@ final class FakeService: Sendable {
                 body: events
             )
         case ("POST", "/v1/sessions/s/tasks"): await receipts(for: request)
+        case ("GET", let target) where target.hasPrefix("/v1/sessions/s/tasks?"):
+            {
+                listed.fire()
+                let tasks = [Self.task("0"), Self.task("9")].joined(separator: ",")
+                return TransportResponse(200, [#"{"items":["#, tasks, #"],"has_more":false}"#])
+            }()
         case ("POST", "/v1/sessions/s/reconnect"): TransportResponse(200, [Self.reconnection])
         case ("PATCH", "/v1/leases/lease"):
             {
@@ -102,7 +112,10 @@ final class FakeService: Sendable {
             let fault = FieldError(pointer: "/\(bad)/url", .invalidURL, "Is no URL.")
             return .problem(.validationFailed, errors: [fault])
         }
-        if holdsReceipts.withLock({ $0 }) { await receipts.wait() }
+        if holdsReceipts.withLock({ $0 }) {
+            held.fire()
+            await receipts.wait()
+        }
         let first = ended.withLock { ended in
             defer { ended += urls.count }
             return ended
@@ -122,14 +135,20 @@ final class FakeService: Sendable {
         "created_at": "2026-03-01T12:00:00Z"}
         """#
 
-    private static let reconnection = #"""
-        {"lease_token": "lease", "lease_expires_at": "2026-03-01T12:00:00Z", "items": [
-        {"ok": {"id": "7", "client": "default", "session_identifier": "s", "kind": "download",
+    private static func task(_ id: String) -> String {
+        #"""
+        {"id": "\#(id)", "client": "default", "session_identifier": "s", "kind": "download",
         "method": "GET", "state": "running", "url_session_state": "running", "url": "http://o/",
         "client_persisted_string": "mine", "priority": 0.5, "attempt": 1,
         "count_of_bytes_received": 0, "count_of_bytes_expected_to_receive": -1,
         "count_of_bytes_sent": 0, "count_of_bytes_expected_to_send": -1,
-        "created_at": "2026-03-01T12:00:00Z"}},
+        "created_at": "2026-03-01T12:00:00Z"}
+        """#
+    }
+
+    private static let reconnection = #"""
+        {"lease_token": "lease", "lease_expires_at": "2026-03-01T12:00:00Z", "items": [
+        {"ok": \#(task("7"))},
         {"error": {"task_id": "8", "kind": "version_mismatch", "message": "Another version."}}]}
         """#
 }

@@ -55,6 +55,23 @@ import TransferWire
         try await session.close()
     }
 
+    @Test func givesEachTaskOneHandle() async throws {
+        let service = FakeService()
+        service.holdsReceipts.withLock { $0 = true }
+        let session = session(service)
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        // The service has accepted it, and lists it, before its receipt has come.
+        await service.receiptsAreHeld()
+        async let all = session.allTasks
+        await service.tasksAreListed()
+        service.releaseReceipts()
+        let tasks = try await all
+        #expect(tasks.map(\.taskIdentifier) == ["0", "9"])
+        #expect(tasks.first === task)
+        try await session.close()
+    }
+
     @Test func failsOnlyTheTaskThatIsWrong() async throws {
         let service = FakeService()
         let session = session(service)

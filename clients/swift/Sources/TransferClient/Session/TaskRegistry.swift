@@ -15,16 +15,19 @@ final class TaskRegistry: Sendable {
         var tasks: [String: TransferTask] = [:]
         var lastNumber: UInt64 = 0
         var announced: Set<UInt64> = []
+        /// The announcements of tasks that are being submitted.
+        var submissions: Set<UInt64> = []
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
 
-    /// Announces tasks that the service is about to name.
-    func announce() -> Ticket {
+    /// Announces tasks that the service is about to name, and whether they are being submitted.
+    func announce(isSubmission: Bool) -> Ticket {
         state.withLock { state in
             state.lastNumber += 1
             state.announced.insert(state.lastNumber)
+            if isSubmission { state.submissions.insert(state.lastNumber) }
             return Ticket(number: state.lastNumber)
         }
     }
@@ -36,6 +39,7 @@ final class TaskRegistry: Sendable {
                 if let id = task.taskIdentifier { state.tasks[id] = task }
             }
             state.announced.remove(ticket.number)
+            state.submissions.remove(ticket.number)
             defer { state.waiters = [] }
             return state.waiters
         }
@@ -45,15 +49,24 @@ final class TaskRegistry: Sendable {
     /// Returns the task of an event, once it can be known; nil for one that nobody here follows.
     func task(_ id: String) async -> TransferTask? {
         let last = state.withLock(\.lastNumber)
-        while true {
-            let (task, mustWait) = state.withLock { state in
-                (state.tasks[id], state.announced.contains { $0 <= last })
-            }
-            if let task { return task }
-            guard mustWait else { return nil }
+        await wait { state in
+            state.tasks[id] == nil && state.announced.contains { $0 <= last }
+        }
+        return known(id)
+    }
+
+    /// Waits until the submissions that are under way have been answered: only then is it known
+    /// which tasks of a list have a handle.
+    func awaitSubmissions() async {
+        let last = state.withLock(\.lastNumber)
+        await wait { state in state.submissions.contains { $0 <= last } }
+    }
+
+    private func wait(while isPending: @Sendable (State) -> Bool) async {
+        while state.withLock({ isPending($0) }) {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    guard state.announced.contains(where: { $0 <= last }) else { return true }
+                    guard isPending(state) else { return true }
                     state.waiters.append(continuation)
                     return false
                 }

@@ -61,11 +61,14 @@ extension TransferSession {
 
     /// Runs a call that names tasks, and follows these from then on.
     ///
-    /// Events about them wait for the call, so that none is missed.
+    /// Events about them wait for the call, so that none is missed. A call that submits them
+    /// `isSubmission`; another one that names tasks waits for such calls before it follows any, or
+    /// one task could have two handles.
     func registering<Value>(
+        isSubmission: Bool = false,
         _ call: () async throws(TransferError) -> (Value, [TransferTask])
     ) async throws(TransferError) -> Value {
-        let ticket = registry.announce()
+        let ticket = registry.announce(isSubmission: isSubmission)
         do throws(TransferError) {
             _ = try await attach()
             let (value, tasks) = try await call()

@@ -67,6 +67,7 @@ extension TransferSession {
                     await self.delegate?.urlSession(self, task: nil, didFailWithoutEnding: error)
                 }
             }
+            await registry.awaitSubmissions()
             let items: [Result<TransferTask, ReconnectionError>] = page.items.compactMap { item in
                 if let failure = item.error { return .failure(ReconnectionError(failure)) }
                 return item.ok.map { .success(follow($0)) }

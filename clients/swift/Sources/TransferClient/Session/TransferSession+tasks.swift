@@ -57,6 +57,7 @@ extension TransferSession {
                         ServiceRequest("GET", path).ofClient()
                     )
                     cursor = page.nextCursor
+                    await registry.awaitSubmissions()
                     let tasks = page.items.map { follow($0) }
                     return (tasks, tasks)
                 }
