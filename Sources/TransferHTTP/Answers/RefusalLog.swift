@@ -11,17 +11,8 @@ import TransferWire
 final class RefusalLog: Sendable {
     /// The statuses that are logged.
     static let statuses: Set<Int> = [401, 403, 429]
-    /// The lines in one ``period``.
-    static let linesMax = 100
-    static let period: Duration = .seconds(10)
 
-    private struct State {
-        var since: ContinuousClock.Instant?
-        var lines = 0
-        var unwritten = 0
-    }
-
-    private let state = Mutex(State())
+    private let budget = Mutex(RefusalBudget())
     private let logger: Logger
 
     init(_ logger: Logger) { self.logger = logger }
@@ -33,23 +24,9 @@ final class RefusalLog: Sendable {
         _ request: Request,
         _ context: APIContext,
         _ caller: Caller?,
-        requestID: String,
-        at now: ContinuousClock.Instant = .now
+        requestID: String
     ) {
-        let decision: (isWritten: Bool, unwritten: Int) = state.withLock { state in
-            var unwritten = 0
-            if state.since.map({ now - $0 >= Self.period }) ?? true {
-                unwritten = state.unwritten
-                state = State(since: now)
-            }
-            guard state.lines < Self.linesMax else {
-                state.unwritten += 1
-                return (false, unwritten)
-            }
-            state.lines += 1
-            return (true, unwritten)
-        }
-        guard decision.isWritten else { return }
+        guard let unwritten = budget.withLock({ $0.take(at: .now) }) else { return }
         var metadata: Logger.Metadata = [
             "request_id": "\(requestID)", "status": "\(problem.code.status)",
             "code": "\(problem.code.rawValue)", "method": "\(request.method.rawValue)",
@@ -63,7 +40,7 @@ final class RefusalLog: Sendable {
             metadata["limit"] = "\(limit)"
         }
         if let scope = problem.scope { metadata["scope"] = "\(scope.rawValue)" }
-        if decision.unwritten > 0 { metadata["unwritten_before"] = "\(decision.unwritten)" }
+        if unwritten > 0 { metadata["unwritten_before"] = "\(unwritten)" }
         logger.notice("request refused", metadata: metadata)
     }
 }
