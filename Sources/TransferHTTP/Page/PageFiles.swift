@@ -56,9 +56,6 @@ package struct PageFiles: Sendable {
     func file(named name: String) -> File? { files[name] }
 
     private static func etag(of bytes: [UInt8]) -> String {
-        let digits = SHA256.hash(data: bytes).prefix(16).map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }
-        return "\"\(digits.joined())\""
+        "\"\(Data(SHA256.hash(data: bytes).prefix(16)).base64EncodedString())\""
     }
 }

@@ -29,7 +29,7 @@ extension UUID {
     /// Returns a version 7 identifier: 48 bits of milliseconds since 1970, then random bits
     /// (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {
-        consecutiveVersion7(count: 1, at: date)[0]
+        UUID(version7Start(at: date), 1 << 63 | UInt64.random(in: 0..<1 << 62))
     }
 
     /// Returns version 7 identifiers of one time that follow each other without a gap, as many as
@@ -38,10 +38,15 @@ extension UUID {
     ///
     /// No other identifier lies between them, unless 74 random bits are drawn alike.
     package static func consecutiveVersion7(count: Int, at date: Date = Date()) -> [UUID] {
-        let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
-        let high = milliseconds << 16 | 0x7000 | UInt64.random(in: 0..<1 << 12)
+        let high = version7Start(at: date)
         let first = UInt64.random(in: 0...(1 << 62) - UInt64(max(1, count)))
         return (0..<UInt64(count)).map { UUID(high, 1 << 63 | first + $0) }
+    }
+
+    /// Returns the first half of a version 7 identifier: its time, the version and 12 random bits.
+    private static func version7Start(at date: Date) -> UInt64 {
+        let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
+        return milliseconds << 16 | 0x7000 | UInt64.random(in: 0..<1 << 12)
     }
 
     /// Whether this is the identifier after `other`.

@@ -211,7 +211,7 @@ extension RewrapStore {
         return try row.sealer.renewed(stored, at: place).map { secret in
             """
             UPDATE signing_secret SET secret = \(secret)
-            WHERE subscription_id = \(id.uuid) AND number = \(number)
+            WHERE subscription_id = \(id.uuid) AND number = \(number) AND secret = \(stored)
             """
         }
     }

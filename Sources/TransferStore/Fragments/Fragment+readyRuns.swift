@@ -38,7 +38,8 @@ extension Fragment {
     /// queue; they offer `from_ready(task_id, attempt, began_at)`.
     ///
     /// What is left of their runs becomes runs of its own. Two statements that take tasks out of
-    /// the same run find it only once: ``lockRuns(of:)`` comes first.
+    /// the same run find it only once: ``lockRuns(of:)`` comes first, unless the statement is
+    /// repeated until no task is left.
     static let takeReady: Query = """
         opened AS (
             DELETE FROM ready_run x WHERE x.ctid = ANY (ARRAY(
