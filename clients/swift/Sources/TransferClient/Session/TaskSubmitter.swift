@@ -85,7 +85,8 @@ final class TaskSubmitter: Sendable {
             do throws(TransferError) {
                 let tasks = part.map(\.task)
                 let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
-                try await session.registering(isSubmission: true) { () async throws(TransferError) in
+                try await session.registering(isSubmission: true) {
+                    () async throws(TransferError) in
                     let request = ServiceRequest(
                         "POST",
                         APIPath.tasks(ofSession: session.configuration.identifier),
