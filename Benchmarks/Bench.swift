@@ -12,8 +12,8 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure the service beside its peers.",
         discussion: """
             Parts, for --only: "at rest", "submit", "claim and complete", "backlog", \
-            "cost of a task", "snapshot", "delayed", "instances", and each contender of the last \
-            part by its name, such as "16 KiB".
+            "quiet tenant", "cost of a task", "snapshot", "delayed", "instances", and each \
+            contender of the last part by its name, such as "16 KiB".
 
             All of it takes about half an hour. A backlog of 10,000,000 takes 20 minutes and \
             10 GB by itself, and five million delayed tasks two minutes.
@@ -134,6 +134,9 @@ struct Bench: AsyncParsableCommand {
                 downloads: downloads,
                 subscriptions: subscriptions
             ).measure(into: &table)
+        }
+        for _ in 1...rounds where isWanted(QuietTenant.name) {
+            try await QuietTenant(program: transferd, folder: folder).measure(into: &table)
         }
         if !alone { try await measureQueue(folder, into: &table) }
         try await measureRounds(folder, origin, into: &table)

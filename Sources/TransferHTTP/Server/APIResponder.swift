@@ -30,6 +30,10 @@ package struct APIResponder: HTTPResponder {
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
+    /// The time before a client is told that it sends too much: its connection has one request at a
+    /// time, so that one which goes on regardless costs ten answers a second rather than thousands.
+    static let refusalPause: Duration = .milliseconds(100)
+
     /// Answers a request.
     package func respond(to request: Request, context: APIContext) async throws -> Response {
         if let successor = handover?.successor {
@@ -49,6 +53,10 @@ package struct APIResponder: HTTPResponder {
                 refusals.add(problem, request, context, caller, requestID: requestID)
             }
             response = answer(to: problem, requestID: requestID)
+            if problem.code.status == 429 {
+                // A service that stops waits no longer; the answer is sent all the same.
+                try? await Task.sleep(for: Self.refusalPause)
+            }
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID

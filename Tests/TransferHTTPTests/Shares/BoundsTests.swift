@@ -22,8 +22,11 @@ import TransferWire
             )
             let taken = try await server.send("POST", "\(session)/tasks", Self.task)
             #expect(taken.status == 202)
+            let start = ContinuousClock.now
             let refused = try await server.send("POST", "\(session)/tasks", Self.task)
             #expect(refused.status == 429)
+            // A client that goes on regardless is slowed.
+            #expect(ContinuousClock.now - start >= APIResponder.refusalPause)
             let problem = try refused.json(ProblemDetails.self)
             #expect(problem.code == .quotaExceeded)
             #expect(problem.limit == "outstanding_tasks")
