@@ -22,15 +22,35 @@ extension Fragment {
         """
     }
 
-    /// Returns the statement that puts `tasks` into the queue, each as a run by itself:
+    /// Returns the statement that puts `tasks` into the queue:
     /// `(host_key, session_id, priority_rank, task_id, attempt, began_at)`.
+    ///
+    /// Those whose identifiers follow each other become a run, or a few of at most ``readyRunMax``.
+    /// Identifiers that differ in more than their last 48 bits count as not following each other.
     static func insertReady(_ tasks: Query) -> Query {
         """
         INSERT INTO ready_run (
             host_key, session_id, priority_rank, last_task_id, attempt, began_at, task_ids)
-        SELECT q.host_key, q.session_id, q.priority_rank, q.task_id, q.attempt, q.began_at,
-            ARRAY[q.task_id]
-        FROM (\(tasks)) q (host_key, session_id, priority_rank, task_id, attempt, began_at)
+        SELECT p.host_key, p.session_id, p.priority_rank, p.task_ids[cardinality(p.task_ids)],
+            p.attempt, p.began_at, p.task_ids
+        FROM (
+            SELECT k.host_key, k.session_id, k.priority_rank, k.attempt, k.began_at,
+                array_agg(k.task_id ORDER BY k.place) AS task_ids
+            FROM (
+                SELECT i.*, row_number() OVER (
+                    PARTITION BY i.host_key, i.session_id, i.priority_rank, i.attempt, i.began_at,
+                        i.prefix
+                    ORDER BY i.number) AS place
+                FROM (
+                    SELECT q.*, left(q.task_id::text, 23) AS prefix,
+                        ('x' || right(q.task_id::text, 12))::bit(48)::bigint AS number
+                    FROM (\(tasks)) q (
+                        host_key, session_id, priority_rank, task_id, attempt, began_at)
+                ) i
+            ) k
+            GROUP BY k.host_key, k.session_id, k.priority_rank, k.attempt, k.began_at, k.prefix,
+                k.number - k.place, (k.place - 1) / \(Int64(readyRunMax))
+        ) p
         """
     }
 

@@ -7,7 +7,7 @@ extension QueueStore {
     ///
     /// - Returns: the number of these tasks; more may wait.
     package func release(hostKeys: [HostKey]) async throws(StoreError) -> Int {
-        try await database.run(
+        let rows = try await database.run(
             """
             WITH waiting AS (
                 SELECT ctid AS row FROM delayed
@@ -20,7 +20,8 @@ extension QueueStore {
             ),
             \(Self.queuePromoted)
             """
-        ).affectedCount
+        )
+        return Int(try rows.first?.decode("promoted", as: Int64.self) ?? 0)
     }
 
     /// The time after which a task that its session's end will cancel is examined again.
@@ -102,7 +103,7 @@ extension QueueStore {
         guard let row = rows[2].first else { throw StoreError(decoding: "no clock") }
         let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
         return Promotion(
-            promoted: rows[0].affectedCount,
+            promoted: Int(try rows[0].first?.decode("promoted", as: Int64.self) ?? 0),
             asked: rows[1].count,
             next: wait.map { max(.milliseconds($0), .zero) },
             date: try row.decode("date")
@@ -128,15 +129,16 @@ extension QueueStore {
             \(CountStore.state(ofDelayed: "d")) AS state
         """
 
-    /// The CTEs that put the tasks of `gone` into the queue.
+    /// The CTEs that put the tasks of `gone` into the queue, and the query for their number.
     private static let queuePromoted: Query = """
         move_row AS (\(CountStore.recordMoves("""
             SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
                 0 AS bytes_received, 0 AS bytes_sent
             FROM gone
-            """)))
-        \(Fragment.insertReady(
-            "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone"))
+            """))),
+        ready_row AS (\(Fragment.insertReady(
+            "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone")))
+        SELECT count(*) AS promoted FROM gone
         """
 
     /// The result of a promotion.

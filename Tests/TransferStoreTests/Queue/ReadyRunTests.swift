@@ -186,6 +186,27 @@ import TransferTestSupport
         #expect(try await drain(fixture) == [ids[2], ids[3], ids[5]] + ids[10...])
     }
 
+    @Test func tasksThatComeBackTogetherAreRunsAgain() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(300) { submission, index in
+            submission.earliestBeginAt = Date() + 3600
+            if index == 150 { submission.hostKey = HostKey(rawValue: 5) }
+            if index == 200 { submission.priority = TaskPriority(rank: 100) }
+        }
+        #expect(try await runs(fixture) == [])
+        _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: ids[250])
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        #expect(try await fixture.stores.queue.promoteDue().promoted == 299)
+        // 150 tasks before the other host, and three times 49 after it; of all of these a run ends
+        // with the 128th and the 256th.
+        #expect(try await runs(fixture).sorted() == [1, 1, 8, 22, 41, 49, 49, 128])
+        try await fixture.checkInvariants()
+        let others = ids.indices.filter { ![150, 200, 250].contains($0) }.map { ids[$0] }
+        let taken = try await drain(fixture)
+        #expect(Set(taken) == Set(ids).subtracting([ids[250]]))
+        #expect(taken.filter(Set(others).contains) == others)
+    }
+
     @Test func manyTakeTasksOutOfOneRunAtOnce() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(128)
