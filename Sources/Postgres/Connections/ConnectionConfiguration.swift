@@ -63,12 +63,29 @@ extension ConnectionConfiguration {
             given["hostaddr"] ?? given["host"]
             ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
         return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
+        return leavesThisMachine
+    }
+
+    private var leavesThisMachine: Bool {
+        let given = parameters
     }
 
     private static func isOnThisMachine(_ host: String) -> Bool {
         // A directory, or an abstract name, of a socket.
         host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
             || host.hasPrefix("127.")
+    /// Whether the connection leaves this machine and the server need not prove its name.
+    ///
+    /// Only `verify-full` compares the certificate's name with the host's (PostgreSQL manual, "SSL
+    /// Support").
+    package var leavesServerUnverified: Bool {
+        let given = parameters
+        // A service file may say anything.
+        guard given["service"] == nil, Self.variable("PGSERVICE") == nil else { return false }
+        return leavesThisMachine
+            && (given["sslmode"] ?? Self.variable("PGSSLMODE")) != "verify-full"
+    }
+
     }
 
     private static func variable(_ name: String) -> String? {

@@ -46,11 +46,13 @@ import TransferTestSupport
         ("host=/run/postgresql,10.0.0.1", true), ("postgres://me@[2001:db8::1]/x", true),
         ("hostaddr=10.0.0.1 host=localhost", true),
         ("postgres://me@db.example/x?sslmode=verify-full", false),
-        ("postgres://me@db.example/x?sslmode=disable", false),
+        ("postgres://me@db.example/x?sslmode=disable", true),
+        ("postgres://me@db.example/x?sslmode=require", true),
+        ("postgres://me@db.example/x?sslmode=verify-ca", true),
         ("postgres://me@127.0.0.1/x", false), ("postgres://me@localhost/x", false),
         ("host=/run/postgresql dbname=x", false), ("dbname=x", false), ("postgres:///x", false),
     ])
-    func aDatabaseElsewhereTakesAnSSLMode(url: String, isRefused: Bool) {
+    func aDatabaseElsewhereHasToProveItsName(url: String, isRefused: Bool) {
         let refusal = Self.problems(["DATABASE_URL": url])
         #expect(refusal.contains("sslmode=verify-full") == isRefused, "\(refusal)")
     }
