@@ -37,6 +37,10 @@ package struct ConnectionConfiguration: Sendable {
     /// The maximum number of segments that wait for those in flight on one connection.
     package var segmentsWaitingMax = 1024
 
+    /// Called with the server's address once a connection has been opened, on any thread; not for
+    /// a socket of this machine.
+    package var onConnected: @Sendable (PeerAddress) -> Void = { _ in }
+
     /// Creates a configuration with the default settings.
     package init(url: String) { self.url = url }
 

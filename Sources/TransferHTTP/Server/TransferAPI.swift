@@ -209,8 +209,15 @@ package struct TransferAPI: Sendable {
     package func application(
         host: String,
         port: Int,
+    ///   - certificate: makes the server speak TLS alone; nil for plain HTTP.
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
-        responder().application(host: host, port: port, onServerRunning: onServerRunning)
+        responder().application(
+            host: host,
+            port: port,
+            certificate: certificate,
+            onServerRunning: onServerRunning
+        )
     }
 }
+        certificate: ServerCertificate? = nil,

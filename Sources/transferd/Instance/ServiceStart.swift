@@ -35,6 +35,7 @@ final class ServiceStart: Sendable {
     private let health: HealthSource
     private let connections: ConnectionRegistry
     private let metrics: MetricsCollector
+    private let own: OwnEndpoints
     private let patience: StartPatience
     private let logger: Logger
     private let onEnd: @Sendable ((any Error)?) -> Void
@@ -47,6 +48,7 @@ final class ServiceStart: Sendable {
         health: HealthSource,
         connections: ConnectionRegistry,
         metrics: MetricsCollector,
+        own: OwnEndpoints,
         logger: Logger,
         onEnd: @escaping @Sendable ((any Error)?) -> Void
     ) {
@@ -56,6 +58,7 @@ final class ServiceStart: Sendable {
         self.health = health
         self.connections = connections
         self.metrics = metrics
+        self.own = own
         self.logger = logger
         self.onEnd = onEnd
         patience = StartPatience(monitor: monitor, logger: logger)
@@ -72,8 +75,8 @@ final class ServiceStart: Sendable {
     /// - Throws: an error that does not resolve itself.
     func run() async throws -> Parts {
         let location = configuration.database
-        let server = try await patience.outwait { [logger] in
-            try await DatabaseServer.open(location, logger: logger)
+        let server = try await patience.outwait { [logger, own] in
+            try await DatabaseServer.open(location, logger: logger) { own.add($0) }
         }
         state.withLock { $0.server = server }
         var settings = StoreSettings()
@@ -107,6 +110,7 @@ final class ServiceStart: Sendable {
             patience: patience,
             logger: logger
         )
+            own: own,
         if let engine = instance.engine { monitor.tell(of: engine) }
         metrics.tell(
             of: MetricsCollector.Parts(
