@@ -63,21 +63,17 @@ extension ConnectionConfiguration {
         guard given["service"] == nil, given["sslmode"] == nil,
             Self.variable("PGSERVICE") == nil, Self.variable("PGSSLMODE") == nil
         else { return false }
-        let hosts =
-            given["hostaddr"] ?? given["host"]
-            ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
-        return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
         return leavesThisMachine
     }
 
     private var leavesThisMachine: Bool {
         let given = parameters
+        let hosts =
+            given["hostaddr"] ?? given["host"]
+            ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
+        return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
     }
 
-    private static func isOnThisMachine(_ host: String) -> Bool {
-        // A directory, or an abstract name, of a socket.
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-            || host.hasPrefix("127.")
     /// Whether the connection leaves this machine and the server need not prove its name.
     ///
     /// Only `verify-full` compares the certificate's name with the host's (PostgreSQL manual, "SSL
@@ -90,6 +86,10 @@ extension ConnectionConfiguration {
             && (given["sslmode"] ?? Self.variable("PGSSLMODE")) != "verify-full"
     }
 
+    private static func isOnThisMachine(_ host: String) -> Bool {
+        // A directory, or an abstract name, of a socket.
+        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
+            || host.hasPrefix("127.")
     }
 
     private static func variable(_ name: String) -> String? {

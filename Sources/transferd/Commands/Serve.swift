@@ -83,11 +83,11 @@ struct Serve: AsyncParsableCommand {
         let start = ServiceStart(
             configuration,
             monitor: monitor,
-            own: own,
             signals: signals,
             health: health,
             connections: connections,
             metrics: metrics,
+            own: own,
             logger: logger,
             onEnd: { event.yield(.ended($0)) }
         )
@@ -111,6 +111,10 @@ struct Serve: AsyncParsableCommand {
         starting.cancel()
         let isWhole = await stop(front, starting, start, answersClients: handover != nil, shutdown)
         if let failure { throw failure }
+        // Abandoned work still runs, and must not touch what the end of main tears down.
+        if !isWhole { _exit(EXIT_SUCCESS) }
+    }
+
     /// Returns the services that listen.
     private static func front(
         _ probes: ProbeAPI,
@@ -127,10 +131,6 @@ struct Serve: AsyncParsableCommand {
         )
         return [server]
             + (certificate.map { [CertificateWatch(certificate: $0, logger: logger)] } ?? [])
-    }
-
-        // Abandoned work still runs, and must not touch what the end of main tears down.
-        if !isWhole { _exit(EXIT_SUCCESS) }
     }
 
     /// Returns when the service has to stop, with the error that caused it, or nil if it was asked

@@ -90,6 +90,9 @@ final class ServiceStart: Sendable {
         let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
         let database = Database(pool: pool, settings: settings)
         let lifeline = try Lifeline(server, settings: settings)
+        let audit = AuditStore(database)
+        try await patience.outwait { try await audit.begin() }
+        let trail = AuditTrail(audit, logger: logger)
         let roles = configuration.roles
         let container =
             roles.contains(.api) || roles.contains(.worker)
@@ -107,10 +110,10 @@ final class ServiceStart: Sendable {
             secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
             signals: signals,
+            own: own,
             patience: patience,
             logger: logger
         )
-            own: own,
         if let engine = instance.engine { monitor.tell(of: engine) }
         metrics.tell(
             of: MetricsCollector.Parts(
@@ -124,11 +127,12 @@ final class ServiceStart: Sendable {
         var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(counts: CountStore(database), logger: logger))
+        if roles.contains(.api) { services.append(trail) }
         services += instance.services
         let parts = Parts(
             api: try container.flatMap {
                 roles.contains(.api)
-                    ? try api(APIStores(database), $0, settings.secrets, instance) : nil
+                    ? try api(APIStores(database), $0, settings.secrets, instance, trail) : nil
             },
             work: Part("work", services, logger: logger, onEnd: onEnd),
             base: base(server, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
@@ -162,7 +166,8 @@ final class ServiceStart: Sendable {
         _ stores: APIStores,
         _ container: Container,
         _ secrets: SecretBox?,
-        _ instance: Instance
+        _ instance: Instance,
+        _ audit: AuditTrail
     ) throws -> TransferAPI {
         let watch = LongPollHub(stores: stores, logger: logger)
         signals.add { if $0.contains(.events) { watch.signal() } }
@@ -188,6 +193,7 @@ final class ServiceStart: Sendable {
             ),
             page: configuration.server.page == .on
                 ? try PageFiles(folder: configuration.database.page) : nil,
+            audit: audit,
             logger: logger
         )
     }
@@ -200,7 +206,8 @@ final class ServiceStart: Sendable {
             retention: Pruner.Retention(
                 events: configuration.retention.events,
                 attempts: configuration.retention.attempts,
-                sessions: configuration.retention.sessions
+                sessions: configuration.retention.sessions,
+                audit: configuration.retention.audit
             ),
             logger: logger
         )

@@ -184,6 +184,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days entries of the audit log are kept at least, 1 to 3,650; 90. The digests of \
+            the chain stay. [TRANSFERD_AUDIT_RETENTION]
+            """
+    )
+    var auditRetention: Int?
+
+    @Option(
+        help: """
             How many tasks of all tenants together may wait; 20,000,000. Beyond it submissions are \
             answered 503. [TRANSFERD_QUEUE_MAX]
             """
@@ -198,14 +206,6 @@ struct ServiceOptions: ParsableArguments {
     )
     var allowNetwork: [String] = []
 
-    @Option(
-        help: """
-            A file with the key that seals secrets in the database, 64 hexadecimal digits; older \
-            keys may follow, one a line. Only its owner and group may read it. All instances need the same. By default secrets-key in the data \
-            directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
-            """
-    )
-    var secretsKeyFile: String?
     @Option(
         help: """
             A network that is never reached, whatever is allowed; may be repeated. \
@@ -241,6 +241,14 @@ struct ServiceOptions: ParsableArguments {
     )
     var nat64Prefix: [String] = []
 
+    @Option(
+        help: """
+            A file with the key that seals secrets in the database, 64 hexadecimal digits; older \
+            keys may follow, one a line. Only its owner and group may read it. All instances need the same. By default secrets-key in the data \
+            directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
+            """
+    )
+    var secretsKeyFile: String?
 
     @Option(
         help: """
