@@ -133,6 +133,10 @@ final class ActiveTransfer {
     /// Whether every address was denied, which is not the same failure as a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
 
+    /// The socket of the connection, as libcurl told it last.
+    var socket: Int32?
+    private var framing = FramingBound()
+
     /// The `errno` with which the last socket could not be made; 0 when none was refused.
     var socketError: Int32 = 0
 
@@ -179,6 +183,12 @@ final class ActiveTransfer {
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
         else { return end(.bodyTooLarge) }
         bytesReceived += Int64(body.count)
+        // A connection of HTTP/2 has frames of its own, and also carries others' responses.
+        if let socket, head?.httpVersion.hasPrefix("1") ?? false,
+            framing.isExceeded(on: socket, body: bytesReceived, at: now)
+        {
+            return end(.badResponse)
+        }
         pacing.received(Int64(body.count), at: now)
         return unsafe sink.receive(body: body) == .proceed || end(.aborted)
     }
