@@ -36,7 +36,6 @@ struct StoreVerb: Sendable {
         "makePartition": "defines a table, and reads none",
         "dropPartition": "defines a table, and reads none",
         "begin": "changes one row of a table of one, at the start",
-        "record": "adds rows, and reads one",
         "entries": "a page by the primary key, of a command",
         "seal": "reads the entries of one block, which are one range of the primary key",
         "removeEntries": "removes the entries of one block",
