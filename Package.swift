@@ -35,6 +35,8 @@ let structuredFields: Target.Dependency = .product(
     package: "swift-http-structured-headers"
 )
 
+let tls: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+
 let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
 let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
 let client: Target.Dependency = .product(name: "TransferClient", package: "transferd-client")
@@ -61,6 +63,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         // Heaps and queues of timers, connections and their callers.
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        // TLS for the API (docs/decisions/0050).
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         // Reads fields of RFC 9651, such as digests.
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         // Reads `openapi.yaml` in the tests that hold the router to it.
@@ -151,7 +155,7 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferWebhooks",
                 "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", webhooks,
-                crypto, hummingbird, lifecycle, logging,
+                crypto, hummingbird, tls, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -99,6 +99,54 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE audit_block (
+    number bigint NOT NULL,
+    from_epoch integer NOT NULL,
+    from_transaction xid8 NOT NULL,
+    before_epoch integer NOT NULL,
+    before_transaction xid8 NOT NULL,
+    entry_count bigint NOT NULL,
+    entries_sha256 bytea NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    sha256 bytea NOT NULL,
+    CONSTRAINT audit_block_entries_sha256_check CHECK ((octet_length(entries_sha256) = 32)),
+    CONSTRAINT audit_block_pkey PRIMARY KEY (number),
+    CONSTRAINT audit_block_sha256_check CHECK ((octet_length(sha256) = 32))
+);
+
+CREATE TABLE audit_chain (
+    is_one boolean NOT NULL DEFAULT true,
+    epoch integer NOT NULL DEFAULT 1,
+    number bigint NOT NULL DEFAULT 0,
+    sha256 bytea NOT NULL DEFAULT decode(repeat('00'::text, 32), 'hex'::text),
+    before_epoch integer NOT NULL DEFAULT 1,
+    before_transaction xid8 NOT NULL DEFAULT '0'::xid8,
+    removed_number bigint NOT NULL DEFAULT 0,
+    CONSTRAINT audit_chain_is_one_check CHECK (is_one),
+    CONSTRAINT audit_chain_pkey PRIMARY KEY (is_one)
+);
+
+CREATE TABLE audit_entry (
+    epoch integer NOT NULL,
+    transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    recorded_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    request_id uuid,
+    actor text,
+    tenant_id uuid,
+    peer text,
+    action text NOT NULL,
+    object text NOT NULL,
+    status smallint,
+    code text,
+    CONSTRAINT audit_entry_action_check CHECK ((octet_length(action) <= 64)),
+    CONSTRAINT audit_entry_actor_check CHECK ((octet_length(actor) <= 128)),
+    CONSTRAINT audit_entry_code_check CHECK ((octet_length(code) <= 64)),
+    CONSTRAINT audit_entry_object_check CHECK ((octet_length(object) <= 512)),
+    CONSTRAINT audit_entry_peer_check CHECK ((octet_length(peer) <= 64)),
+    CONSTRAINT audit_entry_pkey PRIMARY KEY (epoch, transaction, id)
+);
+
 CREATE TABLE background_task_handler (
     client_id uuid NOT NULL,
     identifier text NOT NULL,
@@ -721,6 +769,7 @@ CREATE TABLE tenant (
     total_bytes_per_second_max bigint,
     outstanding_tasks_max bigint,
     running_tasks_max integer,
+    requests_per_second_max integer,
     assertion_budget_ms bigint NOT NULL DEFAULT 30000,
     permitted_background_tasks text[] NOT NULL DEFAULT '{}'::text[],
     are_background_tasks_on boolean NOT NULL DEFAULT true,
@@ -736,6 +785,7 @@ CREATE TABLE tenant (
     CONSTRAINT tenant_permitted_background_tasks_check CHECK ((cardinality(permitted_background_tasks) <= 100)),
     CONSTRAINT tenant_pkey PRIMARY KEY (id),
     CONSTRAINT tenant_processing_time_ms_check CHECK (((processing_time_ms >= 5000) AND (processing_time_ms <= 21600000))),
+    CONSTRAINT tenant_requests_per_second_max_check CHECK ((requests_per_second_max > 0)),
     CONSTRAINT tenant_running_tasks_max_check CHECK ((running_tasks_max > 0)),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );

@@ -16,6 +16,8 @@ CREATE TABLE tenant (
     outstanding_tasks_max bigint CHECK (outstanding_tasks_max > 0),
     -- The most tasks that may be running; NULL for any number.
     running_tasks_max integer CHECK (running_tasks_max > 0),
+    -- The most requests in a second to each instance; NULL for any number.
+    requests_per_second_max integer CHECK (requests_per_second_max > 0),
     -- The time that the assertions of a client have together after it has entered the background.
     assertion_budget_ms bigint NOT NULL DEFAULT 30000
         CHECK (assertion_budget_ms BETWEEN 5000 AND 600000),

@@ -35,6 +35,11 @@ struct StoreVerb: Sendable {
     static let exceptions = [
         "makePartition": "defines a table, and reads none",
         "dropPartition": "defines a table, and reads none",
+        "begin": "changes one row of a table of one, at the start",
+        "entries": "a page by the primary key, of a command",
+        "seal": "reads the entries of one block, which are one range of the primary key",
+        "removeEntries": "removes the entries of one block",
+        "verify": "a part of `transferd audit verify`, which looks at everything",
         "serverVersion": "reads nothing that is stored",
         "use": "reads a table of a few rows",
         "rewrap": "a part of `transferd secrets rewrap`, which looks at everything",

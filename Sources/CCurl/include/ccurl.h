@@ -76,6 +76,9 @@ static inline CURLcode ccurl_set_prerequest(
     return code ? code : (curl_easy_setopt)(easy, CURLOPT_PREREQDATA, context);
 }
 
+// The bytes that a TCP socket has received in all (tcp(7), TCP_INFO); -1 when that is not known.
+long long ccurl_bytes_received(curl_socket_t socket);
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
     return (curl_easy_getinfo)(easy, info, value);
 }

@@ -10,6 +10,8 @@ final class ActiveTransfer {
     let sink: any CurlSink
     let bounds: Bounds
     private let egress: EgressGuard
+    /// Whether the host may be asked at all.
+    private let isHostAllowed: Bool
     private let mayBegin: @Sendable () -> Bool
     private let bodySource: (any CurlBodySource)?
 
@@ -65,6 +67,12 @@ final class ActiveTransfer {
         self.easy = easy
         self.sink = sink
         egress = request.egress
+        // A request without a URL fails before it has a connection.
+        if case .success(let url) = request.url {
+            isHostAllowed = request.egress.allows(host: url.host)
+        } else {
+            isHostAllowed = false
+        }
         mayBegin = request.mayBegin
         bodySource = request.bodySource
         let now = ContinuousClock.now
@@ -125,6 +133,10 @@ final class ActiveTransfer {
     /// Whether every address was denied, which is not the same failure as a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
 
+    /// The socket of the connection, as libcurl told it last.
+    var socket: Int32?
+    private var framing = FramingBound()
+
     /// The `errno` with which the last socket could not be made; 0 when none was refused.
     var socketError: Int32 = 0
 
@@ -171,6 +183,12 @@ final class ActiveTransfer {
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
         else { return end(.bodyTooLarge) }
         bytesReceived += Int64(body.count)
+        // A connection of HTTP/2 has frames of its own, and also carries others' responses.
+        if let socket, head?.httpVersion.hasPrefix("1") ?? false,
+            framing.isExceeded(on: socket, body: bytesReceived, at: now)
+        {
+            return end(.badResponse)
+        }
         pacing.received(Int64(body.count), at: now)
         return unsafe sink.receive(body: body) == .proceed || end(.aborted)
     }
@@ -214,7 +232,7 @@ final class ActiveTransfer {
             isBeginRefused = true
             return false
         }
-        guard let address, egress.allows(address) else {
+        guard isHostAllowed, let address, egress.allows(address) else {
             addressesDenied += 1
             return false
         }
@@ -225,7 +243,9 @@ final class ActiveTransfer {
     /// Returns whether the request may use this connection, which may be new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
         guard mayBegin() else { return end(.cancelled) }
-        guard let address, egress.allows(address) else { return end(.egressDenied) }
+        guard isHostAllowed, let address, egress.allows(address) else {
+            return end(.egressDenied)
+        }
         // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
         firstByte.begin(at: .now, sendsBody: !upload.isWhole)

@@ -362,7 +362,7 @@ import Foundation
         return try EasyHandle()
     }
 
-    private func transfer(of easy: UnsafeMutableRawPointer?) -> ActiveTransfer? {
+    fileprivate func transfer(of easy: UnsafeMutableRawPointer?) -> ActiveTransfer? {
         guard let easy = unsafe easy else { return nil }
         var context: UnsafeMutableRawPointer?
         unsafe ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
@@ -375,13 +375,15 @@ private func driver(at context: UnsafeMutableRawPointer?) -> MultiDriver? {
 }
 
 private func socketCallback(
-    _: UnsafeMutableRawPointer?,
+    _ easy: UnsafeMutableRawPointer?,
     _ socket: curl_socket_t,
     _ what: Int32,
     _ context: UnsafeMutableRawPointer?,
     _: UnsafeMutableRawPointer?
 ) -> Int32 {
-    unsafe driver(at: context)?.watch(socket, what)
+    let driver = unsafe driver(at: context)
+    if what != CURL_POLL_REMOVE { unsafe driver?.transfer(of: easy)?.socket = socket }
+    driver?.watch(socket, what)
     return 0
 }
 

@@ -5,11 +5,20 @@
 /// name that resolves to another address later is of no use to an attacker.
 package struct EgressGuard: Sendable {
     private let decide: @Sendable (SocketAddress) -> Bool
+    private let decideOnHost: @Sendable (String) -> Bool
 
-    /// Creates a guard from a decision, which must be quick because it runs on the loop's thread.
-    package init(allows decide: @escaping @Sendable (SocketAddress) -> Bool) {
+    /// Creates a guard from decisions about addresses and about hosts, which must be quick because
+    /// they run on the loop's thread.
+    package init(
+        allowsHost decideOnHost: @escaping @Sendable (String) -> Bool = { _ in true },
+        allows decide: @escaping @Sendable (SocketAddress) -> Bool
+    ) {
         self.decide = decide
+        self.decideOnHost = decideOnHost
     }
+
+    /// Returns whether the host of a URL may be asked, whatever its address.
+    func allows(host: String) -> Bool { decideOnHost(host) }
 
     /// Returns whether the address may be reached.
     package func allows(_ address: SocketAddress) -> Bool { decide(address) }

@@ -109,16 +109,23 @@ struct HeadParser {
         let name = text[..<colon]
         guard name.allSatisfy(\.isTokenByte) else { return false }
         let value = Self.trimmingBlanks(text[(colon + 1)...])
+        guard Self.isSafe(value) else { return false }
         headers.append((String(decoding: name, as: UTF8.self), Self.decode(value)))
         return true
     }
 
     /// Joins a folded line to its field with one space (RFC 9112, section 5.2).
     private mutating func continueField(_ text: ArraySlice<UInt8>) -> Bool {
-        guard var last = headers.popLast() else { return false }
+        guard Self.isSafe(text), var last = headers.popLast() else { return false }
         last.value += " " + Self.decode(Self.trimmingBlanks(text))
         headers.append(last)
         return true
+    }
+
+    /// Whether a value has none of the bytes that would end it elsewhere, and that a recipient has to
+    /// refuse (RFC 9110, section 5.5).
+    private static func isSafe(_ value: ArraySlice<UInt8>) -> Bool {
+        !value.contains { $0 == .carriageReturn || $0 == .lineFeed || $0 == 0 }
     }
 
     private static func trimmingLineEnd(_ line: [UInt8]) -> ArraySlice<UInt8> {

@@ -37,6 +37,10 @@ package struct ConnectionConfiguration: Sendable {
     /// The maximum number of segments that wait for those in flight on one connection.
     package var segmentsWaitingMax = 1024
 
+    /// Called with the server's address once a connection has been opened, on any thread; not for
+    /// a socket of this machine.
+    package var onConnected: @Sendable (PeerAddress) -> Void = { _ in }
+
     /// Creates a configuration with the default settings.
     package init(url: String) { self.url = url }
 
@@ -59,10 +63,27 @@ extension ConnectionConfiguration {
         guard given["service"] == nil, given["sslmode"] == nil,
             Self.variable("PGSERVICE") == nil, Self.variable("PGSSLMODE") == nil
         else { return false }
+        return leavesThisMachine
+    }
+
+    private var leavesThisMachine: Bool {
+        let given = parameters
         let hosts =
             given["hostaddr"] ?? given["host"]
             ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
         return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
+    }
+
+    /// Whether the connection leaves this machine and the server need not prove its name.
+    ///
+    /// Only `verify-full` compares the certificate's name with the host's (PostgreSQL manual, "SSL
+    /// Support").
+    package var leavesServerUnverified: Bool {
+        let given = parameters
+        // A service file may say anything.
+        guard given["service"] == nil, Self.variable("PGSERVICE") == nil else { return false }
+        return leavesThisMachine
+            && (given["sslmode"] ?? Self.variable("PGSSLMODE")) != "verify-full"
     }
 
     private static func isOnThisMachine(_ host: String) -> Bool {

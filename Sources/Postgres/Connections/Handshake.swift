@@ -71,7 +71,11 @@ struct Handshake: Sendable {
             switch unsafe PQconnectPoll(session.server) {
             case PGRES_POLLING_READING: interest = POLLIN
             case PGRES_POLLING_WRITING: interest = POLLOUT
-            case PGRES_POLLING_OK: return session
+            case PGRES_POLLING_OK:
+                if let peer = PeerAddress(of: unsafe PQsocket(session.server)) {
+                    configuration.onConnected(peer)
+                }
+                return session
             default:
                 throw Failure(
                     summary: "the server refused the connection",

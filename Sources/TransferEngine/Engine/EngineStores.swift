@@ -21,6 +21,7 @@ package struct EngineStores: Sendable {
     package let timers: TimerStore
     package let runs: RunStore
     package let assertions: AssertionStore
+    package let audit: AuditStore
 
     /// Creates the stores on one database.
     package init(_ database: Database) {
@@ -43,5 +44,6 @@ package struct EngineStores: Sendable {
         timers = TimerStore(database)
         runs = RunStore(database)
         assertions = AssertionStore(database)
+        audit = AuditStore(database)
     }
 }

@@ -15,6 +15,10 @@ package struct Pruner: Service {
     /// The permitted retention in days; a message is tried for about four days, so none outlives
     /// its event.
     package static let retentionRangeInDays = 7...3650
+    /// The default retention of the audit log in days.
+    package static let auditRetentionDefaultInDays = 90
+    /// The permitted retention of the audit log in days.
+    package static let auditRetentionRangeInDays = 1...3650
 
     private static let interval: Duration = .seconds(3600)
     /// The interval of what clients measure: what ends or expires is gone within a minute.
@@ -28,7 +32,7 @@ package struct Pruner: Service {
     let stores: EngineStores
     let files: ContainerSweeper
     let logger: Logger
-    private let retention: Retention
+    let retention: Retention
 
     /// The minimum time for which records that are only added are kept; they are removed a week at
     /// a time.
@@ -40,12 +44,20 @@ package struct Pruner: Service {
         package var attempts: Duration
         /// The retention of sessions after their end, and of subscriptions after their deletion.
         package var sessions: Duration
+        /// The retention of entries of the audit log after they were sealed.
+        package var audit: Duration
 
         /// Creates a retention of these times.
-        package init(events: Duration, attempts: Duration, sessions: Duration) {
+        package init(
+            events: Duration,
+            attempts: Duration,
+            sessions: Duration,
+            audit: Duration = .seconds(Pruner.auditRetentionDefaultInDays * 24 * 3600)
+        ) {
             self.events = events
             self.attempts = attempts
             self.sessions = sessions
+            self.audit = audit
         }
     }
 
@@ -78,6 +90,8 @@ package struct Pruner: Service {
             chore("partitions", makePartitions),
             chore("old events", pruneEvents),
             chore("old attempts", pruneAttempts),
+            Chore("sealing of the audit log", every: Self.sealInterval, sealAudit),
+            chore("old audit entries", pruneAudit),
             chore("idle hosts") { () throws(StoreError) in
                 while try await stores.hosts.pruneHosts() > 0 {}
             },

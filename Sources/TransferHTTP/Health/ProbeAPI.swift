@@ -38,11 +38,13 @@ package struct ProbeAPI: Sendable {
     /// - Parameters:
     ///   - host: the address to listen on.
     ///   - port: 0 lets the system choose.
+    ///   - certificate: makes the server speak TLS alone; nil for plain HTTP.
     ///   - onServerRunning: told the port once connections are accepted.
     /// - Returns: a server that does not listen before it is run.
     package func application(
         host: String,
         port: Int,
+        certificate: ServerCertificate? = nil,
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
         let router = Router(context: APIContext.self)
@@ -58,6 +60,11 @@ package struct ProbeAPI: Sendable {
             logger: logger,
             refusals: RefusalLog(logger),
             handover: handover
-        ).application(host: host, port: port, onServerRunning: onServerRunning)
+        ).application(
+            host: host,
+            port: port,
+            certificate: certificate,
+            onServerRunning: onServerRunning
+        )
     }
 }

@@ -12,6 +12,8 @@ extension HTTPField.Name {
     static let referrerPolicy = constant("Referrer-Policy")
     static let crossOriginOpenerPolicy = constant("Cross-Origin-Opener-Policy")
     static let crossOriginResourcePolicy = constant("Cross-Origin-Resource-Policy")
+    static let rateLimit = constant("RateLimit")
+    static let rateLimitPolicy = constant("RateLimit-Policy")
     static let reprDigest = constant("Repr-Digest")
 
     private static func constant(_ name: StaticString) -> HTTPField.Name {

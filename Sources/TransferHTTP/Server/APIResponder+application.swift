@@ -8,6 +8,7 @@ extension APIResponder {
     func application(
         host: String,
         port: Int,
+        certificate: ServerCertificate? = nil,
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
         Application(
@@ -25,7 +26,8 @@ extension APIResponder {
                             )
                         )
                     ),
-                    connections: connections
+                    connections: connections,
+                    certificate: certificate
                 )
             },
             configuration: ApplicationConfiguration(

@@ -21,12 +21,15 @@ package struct APIResponder: HTTPResponder {
     /// The authenticator; nil on an instance that does not offer the API.
     let authenticator: Authenticator?
     let resources: SharedResources
+    let rates = RequestRates()
     let connections: ConnectionRegistry
     let counters: RequestCounters
     /// Whether the page is there; without it, its paths are unknown like any other.
     let hasPage: Bool
     let logger: Logger
     let refusals: RefusalLog
+    /// Records calls that change something or are refused; nil for none, before the start.
+    var audit: AuditTrail?
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
@@ -40,18 +43,21 @@ package struct APIResponder: HTTPResponder {
             return try await successor.respond(to: request, context: context)
         }
         let start = ContinuousClock.now
-        let requestID = UUID.version7().text
+        var record = RequestRecord(id: UUID.version7())
+        let requestID = record.id.text
         var response: Response
-        var caller: Caller?
         do {
             var context = context
             context.requestID = requestID
-            response = try await admitted(request, context: context, caller: &caller)
+            response = try await admitted(request, context: context, record: &record)
+            audit?.add(request, context, record, status: response.status.code)
         } catch {
             let problem = problem(for: error, requestID: requestID)
-            if RefusalLog.statuses.contains(problem.code.status) {
-                refusals.add(problem, request, context, caller, requestID: requestID)
+            let status = problem.code.status
+            if RefusalLog.statuses.contains(status) {
+                refusals.add(problem, request, context, record.caller, requestID: requestID)
             }
+            audit?.add(request, context, record, status: status, code: problem.code.rawValue)
             response = answer(to: problem, requestID: requestID)
             if problem.code.status == 429 {
                 // A service that stops waits no longer; the answer is sent all the same.
@@ -60,6 +66,7 @@ package struct APIResponder: HTTPResponder {
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID
+        if let rate = record.rate { response.headers.add(rate) }
         Self.addSecurityFields(to: &response.headers)
         let duration = ContinuousClock.now - start
         counters.count(
@@ -81,11 +88,11 @@ package struct APIResponder: HTTPResponder {
         return response
     }
 
-    /// Answers a request that is allowed on its connection; sets `caller` once that is known.
+    /// Answers a request that is allowed on its connection; adds to `record` what becomes known.
     private func admitted(
         _ request: Request,
         context: APIContext,
-        caller known: inout Caller?
+        record: inout RequestRecord
     ) async throws -> Response {
         let path = request.uri.path
         if !OperationRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
@@ -98,9 +105,14 @@ package struct APIResponder: HTTPResponder {
                 of: request.headers,
                 from: PeerAddress(context.channel.remoteAddress)
             )
-            known = caller
+            record.caller = caller
             try connections.claim(context.channel, for: caller.tenant)
             context.caller = caller
+            if let limit = caller.requestsPerSecondMax {
+                let rate = rates.take(caller.tenant, limit: limit)
+                record.rate = rate
+                if rate.isExceeded { throw Problem(exhausted: .requests) }
+            }
         }
         let own = RequestResources(
             of: resources,
@@ -108,8 +120,14 @@ package struct APIResponder: HTTPResponder {
             bodyTimeout: connections.bounds.bodyTimeout
         )
         let prepared = context
+        let handler = try handler(of: request, context: prepared)
+        if audit != nil, handler.changes {
+            record.slot = AuditSlot(record.entry(of: request, context))
+        }
+        let slot = record.slot
         var response = try await RequestResources.$current.withValue(own) {
-            try await handle(request, context: prepared)
+            guard let slot else { return try await handler.respond() }
+            return try await slot.recording(handler.respond)
         }
         if request.method != .head {
             response.body = response.body.paced(on: context.channel, holding: own.answer)
@@ -117,7 +135,14 @@ package struct APIResponder: HTTPResponder {
         return response
     }
 
-    private func handle(_ request: Request, context: APIContext) async throws -> Response {
+    /// The rest of the way of a request that its key allows.
+    private struct Handler: Sendable {
+        /// Whether the request is for a change, by its method.
+        let changes: Bool
+        let respond: @Sendable () async throws -> Response
+    }
+
+    private func handler(of request: Request, context: APIContext) throws -> Handler {
         guard let entry = table.entry(of: request.uri.path) else {
             throw Problem(.unknownRoute)
         }
@@ -132,7 +157,9 @@ package struct APIResponder: HTTPResponder {
                 throw Problem(needing: scope, insteadOf: caller.scopes)
             }
         }
-        return try await routes.respond(to: Self.routed(request), context: context)
+        return Handler(changes: request.method != .get && request.method != .head) { [routes] in
+            try await routes.respond(to: Self.routed(request), context: context)
+        }
     }
 
     /// Returns the request to route: a `GET` for a `HEAD`.

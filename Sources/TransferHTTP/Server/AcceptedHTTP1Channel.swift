@@ -12,6 +12,8 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
 
     let http1: HTTP1Channel
     let connections: ConnectionRegistry
+    /// Encrypts the connections; nil for plain HTTP.
+    let certificate: ServerCertificate?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
         http1.setup(channel: channel, logger: logger).flatMapThrowing { connection in
@@ -25,6 +27,10 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
                 HeadGuard(),
                 position: .before(try pipeline.handler(type: HTTP1ToHTTPServerCodec.self))
             )
+            if let certificate {
+                // In front of the gate, which times the handshake as part of the first head.
+                try pipeline.addHandler(certificate.handler(), position: .first)
+            }
             if let options = channel.syncOptions {
                 try options.setOption(.maxMessagesPerRead, value: 1)
                 try options.setOption(

@@ -38,6 +38,7 @@ package struct TransferAPI: Sendable {
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let page: PageFiles?
+    private let audit: AuditTrail?
     private let logger: Logger
 
     /// Puts the API together; nothing runs yet.
@@ -63,6 +64,7 @@ package struct TransferAPI: Sendable {
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - page: the files of the page at `/`; nil for none.
+    ///   - audit: records changes and refusals; nil for nobody.
     ///   - logger: gets a line for each request, without queries and keys.
     package init(
         stores: APIStores,
@@ -83,6 +85,7 @@ package struct TransferAPI: Sendable {
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         page: PageFiles? = nil,
+        audit: AuditTrail? = nil,
         logger: Logger
     ) {
         self.stores = stores
@@ -108,6 +111,7 @@ package struct TransferAPI: Sendable {
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.page = page
+        self.audit = audit
         self.logger = logger
     }
 
@@ -195,7 +199,8 @@ package struct TransferAPI: Sendable {
             counters: counters,
             hasPage: page != nil,
             logger: logger,
-            refusals: RefusalLog(logger)
+            refusals: RefusalLog(logger),
+            audit: audit
         )
     }
 
@@ -204,13 +209,20 @@ package struct TransferAPI: Sendable {
     /// - Parameters:
     ///   - host: the address to listen on.
     ///   - port: 0 lets the system choose.
+    ///   - certificate: makes the server speak TLS alone; nil for plain HTTP.
     ///   - onServerRunning: told the port once connections are accepted.
     /// - Returns: a server that does not listen before it is run.
     package func application(
         host: String,
         port: Int,
+        certificate: ServerCertificate? = nil,
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
-        responder().application(host: host, port: port, onServerRunning: onServerRunning)
+        responder().application(
+            host: host,
+            port: port,
+            certificate: certificate,
+            onServerRunning: onServerRunning
+        )
     }
 }

@@ -16,6 +16,8 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case answerBytes = "answer_bytes"
     /// The bytes on the disk that clients have sent for uploads.
     case stagedBytes = "staged_bytes"
+    /// The requests of a tenant in a second.
+    case requests
     /// The wrong API keys from one address.
     case wrongKeys = "wrong_keys"
 }
@@ -27,7 +29,7 @@ extension SharedLimit {
         switch self {
         case .connections, .bodyBytes: .unavailable
         case .tenantConnections, .submissionBytes, .submissions, .answerBytes, .stagedBytes,
-            .wrongKeys:
+            .requests, .wrongKeys:
             .tooManyRequests
         }
     }
@@ -43,6 +45,7 @@ extension SharedLimit {
         case .stagedBytes:
             "The bodies that the tenant has brought take their part of the disk; go on at "
                 + "`Upload-Offset` when some of its uploads have ended."
+        case .requests: "The tenant has sent as many requests as it may in a second."
         case .wrongKeys: "Too many wrong keys came from this address."
         }
     }

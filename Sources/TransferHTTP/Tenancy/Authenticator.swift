@@ -145,7 +145,8 @@ final class Authenticator: Sendable {
             tenant: stored.tenant,
             key: key.id,
             scopes: stored.scopes,
-            expiresAt: expiresAt
+            expiresAt: expiresAt,
+            requestsPerSecondMax: stored.requestsPerSecondMax
         )
     }
 

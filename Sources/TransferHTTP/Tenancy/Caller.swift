@@ -9,4 +9,6 @@ struct Caller: Sendable {
     let scopes: Set<KeyScope>
     /// The time at which the key expires; nil for never.
     let expiresAt: ContinuousClock.Instant?
+    /// The requests that its tenant may send to this instance in a second; nil for any number.
+    var requestsPerSecondMax: Int?
 }

@@ -24,6 +24,7 @@ extension TenantDocument {
             name: tenant.name,
             outstandingTasksMax: tenant.outstandingTasksMax,
             runningTasksMax: tenant.runningTasksMax,
+            requestsPerSecondMax: tenant.requestsPerSecondMax,
             totalBytesPerSecondMax: tenant.totalBytesPerSecondMax,
             outstanding: tenant.taskCounts.outstanding,
             taskCounts: tenant.taskCounts.byState,

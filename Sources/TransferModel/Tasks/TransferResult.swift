@@ -10,8 +10,8 @@ package struct TransferResult: Equatable, Sendable {
     package let isTruncated: Bool
     /// The file name of ``SuggestedFileName``.
     package let suggestedFileName: String?
-    /// The URL that answered, if redirects led to another than the task's; at most
-    /// ``finalURLBytesMax`` bytes.
+    /// The URL that answered, if redirects led to another than the task's, without its query, which
+    /// may be a secret of the origin's; at most ``finalURLBytesMax`` bytes.
     package let finalURL: String?
     /// The checksums that the bytes have been found to have.
     package var checksums: [Checksum]
@@ -35,7 +35,10 @@ package struct TransferResult: Equatable, Sendable {
         self.isLengthVerified = isLengthVerified
         self.isTruncated = isTruncated
         self.suggestedFileName = suggestedFileName
-        self.finalURL = finalURL.flatMap { $0.utf8.count <= Self.finalURLBytesMax ? $0 : nil }
+        self.finalURL = finalURL.flatMap { url in
+            let plain = url.prefix { $0 != "?" && $0 != "#" }
+            return plain.utf8.count <= Self.finalURLBytesMax ? String(plain) : nil
+        }
         self.checksums = checksums
     }
 

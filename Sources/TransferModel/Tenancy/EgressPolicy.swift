@@ -7,7 +7,7 @@ package struct EgressPolicy: Equatable, Sendable {
     /// A range of addresses in CIDR notation (RFC 4632, RFC 4291 §2.3).
     package struct Network: Equatable, Sendable {
         let prefix: [UInt8]
-        let length: Int
+        package let length: Int
 
         /// Creates the network of `prefix`, which is 4 bytes (IPv4) or 16 (IPv6); nil for any other
         /// count or a length beyond the address.
@@ -24,6 +24,9 @@ package struct EgressPolicy: Equatable, Sendable {
             self.length = length
         }
 
+        /// Whether it holds IPv4 addresses.
+        package var isIPv4: Bool { prefix.count == 4 }
+
         func contains(_ address: [UInt8]) -> Bool {
             guard address.count == prefix.count else { return false }
             let whole = length / 8
@@ -36,13 +39,46 @@ package struct EgressPolicy: Equatable, Sendable {
 
     /// The ranges that may be reached although they are not public.
     package var allowed: [Network]
+    /// The ranges that are never reached, whatever is allowed.
+    package var denied: [Network] = []
+    /// The ports that may be reached; empty for all.
+    package var ports: Set<UInt16> = []
+    /// The hosts that are never asked: names in lower case, or with a dot in front for a name and
+    /// all below it.
+    package var deniedHosts: [String] = []
+    /// The prefixes besides 64:ff9b::/96 by which the network reaches IPv4 addresses (RFC 6052
+    /// §2.2).
+    package var translations: [Network] = []
 
     package init(allowed: [Network] = []) { self.allowed = allowed }
+
+    /// Returns whether a connection may be made to a port of `address`.
+    package func allows(_ address: [UInt8], port: UInt16) -> Bool {
+        (ports.isEmpty || ports.contains(port)) && allows(address)
+    }
+
+    /// Returns whether a request may be sent to `host`, whatever its address.
+    package func allows(host: String) -> Bool {
+        guard !deniedHosts.isEmpty else { return true }
+        // The root's dot changes the text and not the host.
+        let trimmed = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let name = Array(trimmed.lowercased().utf8)
+        return !deniedHosts.contains { denied in
+            let denied = Array(denied.utf8)
+            guard denied.first == UInt8(ascii: ".") else { return name == denied }
+            return name.suffix(denied.count) == denied[...] || name[...] == denied.dropFirst()
+        }
+    }
 
     /// Returns whether a connection may be made to `address`, 4 or 16 bytes in network order; any
     /// other length is refused.
     package func allows(_ address: [UInt8]) -> Bool {
-        let address = Self.embeddedIPv4(in: address) ?? address
+        let inner = innerIPv4(of: address)
+        if !denied.isEmpty {
+            let forms = [address, inner, Self.tunnelledIPv4(in: address)].compactMap(\.self)
+            if denied.contains(where: { forms.contains(where: $0.contains) }) { return false }
+        }
+        let address = inner ?? address
         if allowed.contains(where: { $0.contains(address) }) { return true }
         switch address.count {
         case 4: return !Self.specialIPv4.contains { $0.contains(address) }
@@ -54,19 +90,40 @@ package struct EgressPolicy: Equatable, Sendable {
         }
     }
 
-    /// Returns the IPv4 address in a mapped or NAT64 address (RFC 4291 §2.5.5.2, RFC 6052).
-    private static func embeddedIPv4(in address: [UInt8]) -> [UInt8]? {
+    /// Returns the IPv4 address that a mapped or NAT64 address leads to (RFC 4291 §2.5.5.2, RFC
+    /// 6052).
+    package func innerIPv4(of address: [UInt8]) -> [UInt8]? {
         guard address.count == 16 else { return nil }
-        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-        let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
-        guard address.starts(with: mapped) || address.starts(with: translated) else { return nil }
-        return Array(address.suffix(4))
+        if address.starts(with: Self.mapped) || address.starts(with: Self.translated) {
+            return Array(address.suffix(4))
+        }
+        guard let prefix = translations.first(where: { $0.contains(address) }) else { return nil }
+        // The bits 64 to 71 are left out (RFC 6052 §2.2).
+        let bytes = address.enumerated().filter { $0.offset != 8 || prefix.length == 96 }
+        return Array(bytes.filter { $0.offset >= prefix.length / 8 }.map(\.element).prefix(4))
     }
 
-    /// IANA's IPv4 special-purpose registry (RFC 6890 and its updates), multicast and reserved.
+    /// The lengths that the prefix of a NAT64 may have (RFC 6052 §2.2).
+    package static let translationLengths = [32, 40, 48, 56, 64, 96]
+
+    private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+    private static let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
+
+    /// Returns the IPv4 address that a 6to4, Teredo or IPv4-compatible address leads to, where
+    /// somebody offers that (RFC 3056 §2, RFC 4380 §4, RFC 4291 §2.5.5.1).
+    package static func tunnelledIPv4(in address: [UInt8]) -> [UInt8]? {
+        guard address.count == 16 else { return nil }
+        if address.starts(with: [0x20, 0x02]) { return Array(address[2..<6]) }
+        if address.starts(with: [0x20, 0x01, 0, 0]) { return address.suffix(4).map { ~$0 } }
+        return address.prefix(12).allSatisfy { $0 == 0 } ? Array(address.suffix(4)) : nil
+    }
+
+    /// IANA's IPv4 special-purpose registry (RFC 6890 and its updates), multicast, reserved, and
+    /// the one address of a cloud's own services that is public (168.63.129.16, Azure).
     private static let specialIPv4: [Network] = [
         Network([0], 8), Network([10], 8), Network([100, 64], 10), Network([127], 8),
-        Network([169, 254], 16), Network([172, 16], 12), Network([192, 0, 0], 24),
+        Network([168, 63, 129, 16], 32), Network([169, 254], 16), Network([172, 16], 12),
+        Network([192, 0, 0], 24),
         Network([192, 0, 2], 24), Network([192, 31, 196], 24), Network([192, 52, 193], 24),
         Network([192, 88, 99], 24), Network([192, 168], 16), Network([192, 175, 48], 24),
         Network([198, 18], 15), Network([198, 51, 100], 24), Network([203, 0, 113], 24),

@@ -7,6 +7,8 @@ package struct Tenant: Sendable {
     package let outstandingTasksMax: Int64?
     /// The most tasks that run at once, over all workers; nil for any number.
     package let runningTasksMax: Int?
+    /// The most requests per second to each instance; nil for any number.
+    package let requestsPerSecondMax: Int?
     /// The most bytes per second of all its running tasks together; nil for no limit.
     package let totalBytesPerSecondMax: Int64?
     /// The counts of the tenant's tasks.
@@ -17,6 +19,7 @@ package struct Tenant: Sendable {
         name: String,
         outstandingTasksMax: Int64?,
         runningTasksMax: Int?,
+        requestsPerSecondMax: Int?,
         totalBytesPerSecondMax: Int64?,
         taskCounts: TaskCounts,
         createdAt: Date
@@ -24,6 +27,7 @@ package struct Tenant: Sendable {
         self.name = name
         self.outstandingTasksMax = outstandingTasksMax
         self.runningTasksMax = runningTasksMax
+        self.requestsPerSecondMax = requestsPerSecondMax
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.taskCounts = taskCounts
         self.createdAt = createdAt

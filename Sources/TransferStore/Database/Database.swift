@@ -41,7 +41,8 @@ package struct Database: Sendable {
     }
 
     func run(_ query: Query) async throws(StoreError) -> StoredRows {
-        StoredRows(
+        if !AuditSlot.current.isEmpty { return try await run([query])[0] }
+        return StoredRows(
             try await repeating { () throws(PostgresError) in try await pool.execute(query) },
             sealer
         )
@@ -63,8 +64,25 @@ package struct Database: Sendable {
         try await run(query).first.map { row throws(StoreError) in try Value(row) }
     }
 
-    /// Runs `queries` as one transaction.
+    /// Runs `queries` as one transaction, which takes the audit entries of the task along if it
+    /// changes something.
     func run(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {
+        let slots = AuditSlot.current
+        guard !slots.isEmpty, queries.contains(where: \.changesRows) else {
+            return try await transaction(queries)
+        }
+        let entries = slots.compactMap { slot in slot.take().map { (slot, $0) } }
+        guard !entries.isEmpty else { return try await transaction(queries) }
+        do throws(StoreError) {
+            let rows = try await transaction(queries + [AuditStore.insert(entries.map(\.1))])
+            return rows.dropLast()
+        } catch {
+            for (slot, _) in entries { slot.giveBack() }
+            throw error
+        }
+    }
+
+    private func transaction(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {
         try await repeating { () throws(PostgresError) in try await pool.execute(queries) }
             .map { StoredRows($0, sealer) }
     }

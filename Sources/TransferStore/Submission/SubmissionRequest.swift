@@ -5,6 +5,8 @@ struct SubmissionRequest: Sendable {
     let submissions: [TaskSubmission]
     let session: SessionKey
     let idempotency: IdempotencyRecord?
+    /// The audit entries of the caller, which the transaction of a group takes along.
+    var audit = AuditSlot.current
 
     var size: SubmissionSize {
         SubmissionSize(

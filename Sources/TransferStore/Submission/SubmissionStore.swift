@@ -43,10 +43,10 @@ extension SubmissionStore {
     func submitAlone(_ request: SubmissionRequest) async throws(StoreError) -> SubmitResult {
         let tenant = request.session.tenant
         let batch = SessionBatch(session: request.session, requests: [request])
-        let rows = try await IdempotencyStore(database).runOnce(
-            submission(of: [batch], whenLocked: .wait),
-            keeping: request.idempotency
-        )
+        let query = try submission(of: [batch], whenLocked: .wait)
+        let rows = try await AuditSlot.recording(request.audit) { () throws(StoreError) in
+            try await IdempotencyStore(database).runOnce(query, keeping: request.idempotency)
+        }
         guard let rows else {
             return try await IdempotencyStore(database).keptAnswer(
                 request.idempotency,
@@ -82,7 +82,11 @@ extension SubmissionStore {
         _ batches: [SessionBatch],
         whenLocked: LockedSession
     ) async throws(StoreError) -> [Int: Int64] {
-        let rows = try await database.run(submission(of: batches, whenLocked: whenLocked))
+        let query = try submission(of: batches, whenLocked: whenLocked)
+        let audit = batches.flatMap { $0.requests.flatMap(\.audit) }
+        let rows = try await AuditSlot.recording(audit) { () throws(StoreError) in
+            try await database.run(query)
+        }
         var generations: [Int: Int64] = [:]
         for row in rows {
             let batch = try row.decode("batch", as: Int64.self)

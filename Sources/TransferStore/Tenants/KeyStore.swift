@@ -25,7 +25,9 @@ extension KeyStore {
             SELECT tenant_id, secret_sha256, scopes, revoked_at IS NOT NULL AS is_revoked,
                 ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000)::bigint
                     AS expires_in_ms,
-                coalesce(\(Self.isUseDue), true) AS is_use_due
+                coalesce(\(Self.isUseDue), true) AS is_use_due,
+                (SELECT n.requests_per_second_max FROM tenant n WHERE n.id = tenant_id)
+                    AS requests_per_second_max
             FROM api_key WHERE id = \(id)
             """
         )
@@ -126,7 +128,11 @@ extension StoredAPIKey: RowDecodable {
             isRevoked: try row.decode("is_revoked"),
             expiresIn: try row.decodeIfPresent("expires_in_ms", as: Int64.self)
                 .map { .milliseconds($0) },
-            isUseDue: try row.decode("is_use_due")
+            isUseDue: try row.decode("is_use_due"),
+            requestsPerSecondMax: try row.decodeIfPresent(
+                "requests_per_second_max",
+                as: Int32.self
+            ).map(Int.init)
         )
     }
 }

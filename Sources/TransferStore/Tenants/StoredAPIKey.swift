@@ -14,6 +14,8 @@ package struct StoredAPIKey: Sendable {
     package let expiresIn: Duration?
     /// Whether the recorded last use is at least ``KeyStore/useInterval`` ago.
     package let isUseDue: Bool
+    /// The requests that the tenant may send to an instance in a second; nil for any number.
+    package let requestsPerSecondMax: Int?
 
     package init(
         tenant: TenantID,
@@ -21,7 +23,8 @@ package struct StoredAPIKey: Sendable {
         scopes: Set<KeyScope> = KeyScope.defaults,
         isRevoked: Bool = false,
         expiresIn: Duration? = nil,
-        isUseDue: Bool = false
+        isUseDue: Bool = false,
+        requestsPerSecondMax: Int? = nil
     ) {
         self.tenant = tenant
         self.secretSHA256 = secretSHA256
@@ -29,5 +32,6 @@ package struct StoredAPIKey: Sendable {
         self.isRevoked = isRevoked
         self.expiresIn = expiresIn
         self.isUseDue = isUseDue
+        self.requestsPerSecondMax = requestsPerSecondMax
     }
 }

@@ -7,14 +7,18 @@ package struct TenantLimitChanges: Sendable {
     package var outstandingTasksMax: Int64??
     /// The maximum number of its running tasks, over all workers.
     package var runningTasksMax: Int??
+    /// The maximum number of requests per second to each instance.
+    package var requestsPerSecondMax: Int??
 
     package init(
         totalBytesPerSecondMax: Int64?? = nil,
         outstandingTasksMax: Int64?? = nil,
-        runningTasksMax: Int?? = nil
+        runningTasksMax: Int?? = nil,
+        requestsPerSecondMax: Int?? = nil
     ) {
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.outstandingTasksMax = outstandingTasksMax
         self.runningTasksMax = runningTasksMax
+        self.requestsPerSecondMax = requestsPerSecondMax
     }
 }

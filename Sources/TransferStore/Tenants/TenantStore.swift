@@ -16,7 +16,7 @@ extension TenantStore {
         let rows = try await database.run(
             """
             SELECT n.name, n.outstanding_tasks_max, n.running_tasks_max,
-                n.total_bytes_per_second_max, n.created_at, c.*
+                n.requests_per_second_max, n.total_bytes_per_second_max, n.created_at, c.*
             FROM tenant n \(CountStore.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
             """
         )
@@ -39,7 +39,7 @@ extension TenantStore {
             """
             SELECT n.*, c.* FROM (
                 SELECT t.id, t.name, t.outstanding_tasks_max, t.running_tasks_max,
-                    t.total_bytes_per_second_max, t.created_at
+                    t.requests_per_second_max, t.total_bytes_per_second_max, t.created_at
                 FROM tenant t WHERE t.name > \(name ?? "") ORDER BY t.name LIMIT \(limit)
             ) n \(CountStore.joinCounts(ofTenant: "n.id"))
             ORDER BY n.name
@@ -58,6 +58,8 @@ extension TenantStore {
         changes: TenantLimitChanges
     ) async throws(StoreError) -> Bool {
         let runningTasksMax = (changes.runningTasksMax ?? nil).map { Int32(clamping: $0) }
+        let requestsPerSecondMax = (changes.requestsPerSecondMax ?? nil)
+            .map { Int32(clamping: $0) }
         let rows = try await database.run([
             """
             UPDATE tenant SET
@@ -67,7 +69,9 @@ extension TenantStore {
                 outstanding_tasks_max = CASE WHEN \(changes.outstandingTasksMax != nil)
                     THEN \(changes.outstandingTasksMax ?? nil) ELSE outstanding_tasks_max END,
                 running_tasks_max = CASE WHEN \(changes.runningTasksMax != nil)
-                    THEN \(runningTasksMax) ELSE running_tasks_max END
+                    THEN \(runningTasksMax) ELSE running_tasks_max END,
+                requests_per_second_max = CASE WHEN \(changes.requestsPerSecondMax != nil)
+                    THEN \(requestsPerSecondMax) ELSE requests_per_second_max END
             WHERE name = \(name)
             """,
             WorkerStore.countLimitChange,
@@ -83,6 +87,10 @@ extension Tenant: RowDecodable {
             outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
             runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
                 .map(Int.init),
+            requestsPerSecondMax: try row.decodeIfPresent(
+                "requests_per_second_max",
+                as: Int32.self
+            ).map(Int.init),
             totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
             taskCounts: try TaskCounts(row),
             createdAt: try row.decode("created_at")

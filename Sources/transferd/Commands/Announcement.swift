@@ -5,6 +5,8 @@ struct Announcement: Encodable {
     var event = "listening"
     let host: String
     let port: Int
+    /// Whether the API speaks TLS there.
+    let tls: Bool
     var pid = ProcessInfo.processInfo.processIdentifier
 
     /// Writes the line at once, even into a pipe.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import Postgres
 import TransferStore
@@ -32,6 +33,23 @@ enum Command {
             throw error
         }
         await database.close()
+    }
+
+    /// Runs `body`, whose first change is recorded in the audit log as the command `words` about
+    /// `object`, by the user who runs this program.
+    static func audited<Value>(
+        _ words: String,
+        about object: String,
+        in database: Database,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        try await AuditStore(database).begin()
+        let entry = AuditEntry(
+            actor: "user \(geteuid())",
+            action: "transferd \(words)",
+            object: object
+        )
+        return try await AuditSlot(entry).recording(body)
     }
 
     /// Runs `body` with the migrated database as the stores see it.

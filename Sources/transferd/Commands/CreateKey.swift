@@ -50,7 +50,13 @@ struct CreateKey: AsyncParsableCommand {
             expiresAt: expiresIn.map { Date.now + $0.seconds }
         )
         try await Command.withStore(database) { database in
-            _ = try await KeyStore(database).createAPIKey(new, tenantName: tenant)
+            _ = try await Command.audited(
+                "keys create",
+                about: "\(key.id) of \(tenant)",
+                in: database
+            ) {
+                try await KeyStore(database).createAPIKey(new, tenantName: tenant)
+            }
         }
         print(key.serialized)
     }

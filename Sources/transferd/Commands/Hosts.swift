@@ -1,6 +1,4 @@
 import ArgumentParser
-import Logging
-import Postgres
 import TransferModel
 import TransferStore
 
@@ -41,21 +39,15 @@ struct Hosts: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let logger = Command.logger()
             guard let hostKey = HostKey(hostAndPort: host) else { return }
-            try await Command.withDatabase(database, logger: logger) { database in
-                try await database.migrate(logger: logger)
-                let pool = ConnectionPool(
-                    configuration: database.configuration,
-                    connectionsMax: 1,
-                    loop: database.loop
-                )
-                let isSet = try await HostStore(Database(pool: pool)).limitHost(
-                    hostKey,
-                    name: host.lowercased(),
-                    maxConnections: connections
-                )
-                await pool.close()
+            try await Command.withStore(database) { database in
+                let isSet = try await Command.audited("hosts limit", about: host, in: database) {
+                    try await HostStore(database).limitHost(
+                        hostKey,
+                        name: host.lowercased(),
+                        maxConnections: connections
+                    )
+                }
                 guard isSet else {
                     throw ValidationError(
                         "\(HostStore.boundHostsMax) hosts have a limit already, the maximum."

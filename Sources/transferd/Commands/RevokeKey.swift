@@ -19,7 +19,10 @@ struct RevokeKey: AsyncParsableCommand {
 
     func run() async throws {
         try await Command.withStore(database) { database in
-            guard try await KeyStore(database).revokeAPIKey(id: id) else {
+            let isKnown = try await Command.audited("keys revoke", about: id, in: database) {
+                try await KeyStore(database).revokeAPIKey(id: id)
+            }
+            guard isKnown else {
                 throw ValidationError("There is no key with that identifier.")
             }
         }

@@ -35,29 +35,34 @@ struct Secrets: AsyncParsableCommand {
             let path = reader.text(secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
             var unreadable = 0
             try await Command.withStore(database, secrets: .some(path)) { database in
-                let store = RewrapStore(database)
-                for part in RewrapStore.Part.allCases {
-                    var renewed = 0
-                    var cursor: RewrapStore.Cursor?
-                    repeat {
-                        let page = try await store.rewrap(
-                            part,
-                            after: cursor,
-                            limit: Command.pageMax
-                        )
-                        renewed += page.renewed
-                        unreadable += page.unreadable
-                        cursor = page.next
-                    } while cursor != nil
-                    print("\(renewed) \(part.rawValue)")
+                try await Command.audited("secrets rewrap", about: "", in: database) {
+                    unreadable = try await rewrap(database)
                 }
-                if unreadable == 0 { try await store.forgetOlderKeys() }
             }
             guard unreadable == 0 else {
                 throw ValidationError(
                     "\(unreadable) rows do not open: their key is missing, or they were changed."
                 )
             }
+        }
+
+        /// Seals everything again, and returns how many rows do not open.
+        private func rewrap(_ database: Database) async throws -> Int {
+            var unreadable = 0
+            let store = RewrapStore(database)
+            for part in RewrapStore.Part.allCases {
+                var renewed = 0
+                var cursor: RewrapStore.Cursor?
+                repeat {
+                    let page = try await store.rewrap(part, after: cursor, limit: Command.pageMax)
+                    renewed += page.renewed
+                    unreadable += page.unreadable
+                    cursor = page.next
+                } while cursor != nil
+                print("\(renewed) \(part.rawValue)")
+            }
+            if unreadable == 0 { try await store.forgetOlderKeys() }
+            return unreadable
         }
     }
 }

@@ -58,11 +58,7 @@ struct Serve: AsyncParsableCommand {
         let signals = InstanceSignals()
         let handover = configuration.roles.contains(.api) ? APIHandover() : nil
         let connections = ConnectionRegistry(bounds: configuration.server.bounds)
-        let metrics = MetricsCollector(
-            monitor: monitor,
-            connections: connections,
-            logger: logger
-        )
+        let metrics = MetricsCollector(monitor: monitor, connections: connections, logger: logger)
         let health = HealthSource(configuration, monitor, signals, metrics)
         let probes = ProbeAPI(
             health: health,
@@ -71,16 +67,16 @@ struct Serve: AsyncParsableCommand {
             counters: metrics.requests,
             logger: logger
         )
-        let host = configuration.server.host
+        let certificate = try configuration.server.tls?.load()
+        let own = OwnEndpoints()
         // This listens before any other part exists, so that whoever watches the process sees it is
         // alive.
         let front = Part(
             "requests",
-            [
-                probes.application(host: host, port: configuration.server.port) {
-                    event.yield(.listening(port: $0))
-                }
-            ],
+            Self.front(probes, configuration.server, certificate, logger) {
+                own.add(port: $0)
+                event.yield(.listening(port: $0))
+            },
             logger: logger,
             onEnd: { event.yield(.ended($0)) }
         )
@@ -91,6 +87,7 @@ struct Serve: AsyncParsableCommand {
             health: health,
             connections: connections,
             metrics: metrics,
+            own: own,
             logger: logger,
             onEnd: { event.yield(.ended($0)) }
         )
@@ -103,27 +100,44 @@ struct Serve: AsyncParsableCommand {
                 event.yield(.started(.failure(error)))
             }
         }
-        let failure = await watch(events, host: host, handover: handover, monitor: monitor)
+        let failure = await watch(
+            events,
+            server: configuration.server,
+            handover: handover,
+            monitor: monitor
+        )
         shutdown.begin(status: failure == nil ? EXIT_SUCCESS : EXIT_FAILURE)
         monitor.drain()
         starting.cancel()
-        let isWhole = await stop(
-            front,
-            starting,
-            start,
-            answersClients: handover != nil,
-            shutdown
-        )
+        let isWhole = await stop(front, starting, start, answersClients: handover != nil, shutdown)
         if let failure { throw failure }
         // Abandoned work still runs, and must not touch what the end of main tears down.
         if !isWhole { _exit(EXIT_SUCCESS) }
+    }
+
+    /// Returns the services that listen.
+    private static func front(
+        _ probes: ProbeAPI,
+        _ settings: ServerSettings,
+        _ certificate: ServerCertificate?,
+        _ logger: Logger,
+        onListening: @escaping @Sendable (Int) -> Void
+    ) -> [any Service] {
+        let server = probes.application(
+            host: settings.host,
+            port: settings.port,
+            certificate: certificate,
+            onServerRunning: onListening
+        )
+        return [server]
+            + (certificate.map { [CertificateWatch(certificate: $0, logger: logger)] } ?? [])
     }
 
     /// Returns when the service has to stop, with the error that caused it, or nil if it was asked
     /// to.
     private func watch(
         _ events: AsyncStream<Event>,
-        host: String,
+        server: ServerSettings,
         handover: APIHandover?,
         monitor: HealthMonitor
     ) async -> (any Error)? {
@@ -140,7 +154,9 @@ struct Serve: AsyncParsableCommand {
                 parts = started
             case .listening(let number): port = number
             }
-            if let port, parts != nil { Announcement(host: host, port: port).print() }
+            if let port, parts != nil {
+                Announcement(host: server.host, port: port, tls: server.tls != nil).print()
+            }
         }
         return nil
     }

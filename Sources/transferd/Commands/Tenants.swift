@@ -1,5 +1,4 @@
 import ArgumentParser
-import Postgres
 import TransferModel
 import TransferStore
 
@@ -33,6 +32,9 @@ struct Tenants: AsyncParsableCommand {
         @Option(help: "The most tasks that run at once, or none.")
         var runningTasksMax: LimitArgument<Int>?
 
+        @Option(help: "The most requests in a second to each instance, or none.")
+        var requestsPerSecondMax: LimitArgument<Int>?
+
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
@@ -49,30 +51,36 @@ struct Tenants: AsyncParsableCommand {
             if let count = runningTasksMax?.number, count < 1 {
                 throw ValidationError("--running-tasks-max must be at least 1, or none.")
             }
-            if totalBytesPerSecondMax == nil, outstandingTasksMax == nil, runningTasksMax == nil {
+            if let count = requestsPerSecondMax?.number, !RequestRate.range.contains(count) {
+                throw ValidationError(
+                    "--requests-per-second-max must be from \(RequestRate.range.lowerBound) to "
+                        + "\(RequestRate.range.upperBound), or none."
+                )
+            }
+            if totalBytesPerSecondMax == nil, outstandingTasksMax == nil, runningTasksMax == nil,
+                requestsPerSecondMax == nil
+            {
                 throw ValidationError("Name a limit to change.")
             }
         }
 
         func run() async throws {
-            let logger = Command.logger()
-            try await Command.withDatabase(database, logger: logger) { database in
-                try await database.migrate(logger: logger)
-                let pool = ConnectionPool(
-                    configuration: database.configuration,
-                    connectionsMax: 1,
-                    loop: database.loop
-                )
-                let tenants = TenantStore(Database(pool: pool))
-                let isKnown = try await tenants.limitTenant(
-                    named: tenant,
-                    changes: TenantLimitChanges(
-                        totalBytesPerSecondMax: totalBytesPerSecondMax.map(\.number),
-                        outstandingTasksMax: outstandingTasksMax.map(\.number),
-                        runningTasksMax: runningTasksMax.map(\.number)
+            try await Command.withStore(database) { database in
+                let isKnown = try await Command.audited(
+                    "tenants limit",
+                    about: tenant,
+                    in: database
+                ) {
+                    try await TenantStore(database).limitTenant(
+                        named: tenant,
+                        changes: TenantLimitChanges(
+                            totalBytesPerSecondMax: totalBytesPerSecondMax.map(\.number),
+                            outstandingTasksMax: outstandingTasksMax.map(\.number),
+                            runningTasksMax: runningTasksMax.map(\.number),
+                            requestsPerSecondMax: requestsPerSecondMax.map(\.number)
+                        )
                     )
-                )
-                await pool.close()
+                }
                 guard isKnown else {
                     throw ValidationError("There is no tenant of that name.")
                 }

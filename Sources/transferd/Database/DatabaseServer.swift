@@ -14,7 +14,22 @@ struct DatabaseServer: Sendable {
     let loop: PollLoop
 
     /// Opens the database, starting the private cluster if no other database is named.
-    static func open(_ location: DatabaseLocation, logger: Logger) async throws -> DatabaseServer {
+    ///
+    /// `onConnected` is called with the address of the server for each connection to it.
+    static func open(
+        _ location: DatabaseLocation,
+        logger: Logger,
+        onConnected: @escaping @Sendable (PeerAddress) -> Void = { _ in }
+    ) async throws -> DatabaseServer {
+        var server = try await opened(location, logger: logger)
+        server.configuration.onConnected = onConnected
+        return server
+    }
+
+    private static func opened(
+        _ location: DatabaseLocation,
+        logger: Logger
+    ) async throws -> DatabaseServer {
         if let url = location.url {
             let loop = try PollLoop(name: "libpq")
             return DatabaseServer(location: location, cluster: nil, url: url, loop: loop)
@@ -56,12 +71,19 @@ struct DatabaseServer: Sendable {
     /// - Returns: settings for a connection that is mostly idle.
     func signalConfiguration(_ url: String?) -> ConnectionConfiguration {
         var configuration = configuration
-        if let url { configuration = ConnectionConfiguration(url: url) }
+        if let url { configuration = self.configuration(past: url) }
         configuration.applicationName = "transferd signals"
         // Otherwise each `NOTIFY` has a transaction that is flushed to the disk, for nothing.
         configuration.serverSettings = ["synchronous_commit": "off"]
         configuration.statementTimeout = .seconds(5)
         configuration.queryDeadline = .seconds(10)
+        return configuration
+    }
+
+    /// Returns the configuration of a connection past a pooler.
+    private func configuration(past url: String) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(url: url)
+        configuration.onConnected = self.configuration.onConnected
         return configuration
     }
 
@@ -75,7 +97,7 @@ struct DatabaseServer: Sendable {
         past url: String? = nil,
         _ body: (Connection) async throws -> Result
     ) async throws -> Result {
-        let configuration = url.map { ConnectionConfiguration(url: $0) } ?? configuration
+        let configuration = url.map(configuration(past:)) ?? configuration
         let connection = try await Connection.open(configuration, on: loop)
         do {
             let result = try await body(connection)

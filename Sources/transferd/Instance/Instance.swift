@@ -35,10 +35,11 @@ struct Instance: Sendable {
         secrets: SecretBox?,
         pruner: Pruner?,
         signals: InstanceSignals,
+        own: OwnEndpoints,
         patience: StartPatience,
         logger: Logger
     ) async throws {
-        let egress = EgressGuard { [policy = configuration.egress] in policy.allows($0.bytes) }
+        let egress = EgressGuard(configuration.egress, own: own)
         let subscribers = try CurlLoop(name: "webhooks")
         sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
         let roles = configuration.roles
@@ -134,6 +135,23 @@ private struct DispatchService: Service {
     func run() async throws {
         await dispatcher.run()
         signals.tell([.deliveries])
+    }
+}
+
+extension EgressGuard {
+    /// Creates a guard that follows `policy` and never leads to `own`.
+    fileprivate init(_ policy: EgressPolicy, own: OwnEndpoints) {
+        self.init(
+            allowsHost: { policy.allows(host: $0) },
+            allows: { address in
+                let forms = [
+                    address.bytes, policy.innerIPv4(of: address.bytes),
+                    EgressPolicy.tunnelledIPv4(in: address.bytes),
+                ]
+                return policy.allows(address.bytes, port: address.port)
+                    && !forms.contains { $0.map { own.contain($0, port: address.port) } ?? false }
+            }
+        )
     }
 }
 

@@ -35,6 +35,7 @@ final class ServiceStart: Sendable {
     private let health: HealthSource
     private let connections: ConnectionRegistry
     private let metrics: MetricsCollector
+    private let own: OwnEndpoints
     private let patience: StartPatience
     private let logger: Logger
     private let onEnd: @Sendable ((any Error)?) -> Void
@@ -47,6 +48,7 @@ final class ServiceStart: Sendable {
         health: HealthSource,
         connections: ConnectionRegistry,
         metrics: MetricsCollector,
+        own: OwnEndpoints,
         logger: Logger,
         onEnd: @escaping @Sendable ((any Error)?) -> Void
     ) {
@@ -56,6 +58,7 @@ final class ServiceStart: Sendable {
         self.health = health
         self.connections = connections
         self.metrics = metrics
+        self.own = own
         self.logger = logger
         self.onEnd = onEnd
         patience = StartPatience(monitor: monitor, logger: logger)
@@ -72,8 +75,8 @@ final class ServiceStart: Sendable {
     /// - Throws: an error that does not resolve itself.
     func run() async throws -> Parts {
         let location = configuration.database
-        let server = try await patience.outwait { [logger] in
-            try await DatabaseServer.open(location, logger: logger)
+        let server = try await patience.outwait { [logger, own] in
+            try await DatabaseServer.open(location, logger: logger) { own.add($0) }
         }
         state.withLock { $0.server = server }
         var settings = StoreSettings()
@@ -87,6 +90,9 @@ final class ServiceStart: Sendable {
         let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
         let database = Database(pool: pool, settings: settings)
         let lifeline = try Lifeline(server, settings: settings)
+        let audit = AuditStore(database)
+        try await patience.outwait { try await audit.begin() }
+        let trail = AuditTrail(audit, logger: logger)
         let roles = configuration.roles
         let container =
             roles.contains(.api) || roles.contains(.worker)
@@ -104,6 +110,7 @@ final class ServiceStart: Sendable {
             secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
             signals: signals,
+            own: own,
             patience: patience,
             logger: logger
         )
@@ -120,11 +127,12 @@ final class ServiceStart: Sendable {
         var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(counts: CountStore(database), logger: logger))
+        if roles.contains(.api) { services.append(trail) }
         services += instance.services
         let parts = Parts(
             api: try container.flatMap {
                 roles.contains(.api)
-                    ? try api(APIStores(database), $0, settings.secrets, instance) : nil
+                    ? try api(APIStores(database), $0, settings.secrets, instance, trail) : nil
             },
             work: Part("work", services, logger: logger, onEnd: onEnd),
             base: base(server, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
@@ -158,7 +166,8 @@ final class ServiceStart: Sendable {
         _ stores: APIStores,
         _ container: Container,
         _ secrets: SecretBox?,
-        _ instance: Instance
+        _ instance: Instance,
+        _ audit: AuditTrail
     ) throws -> TransferAPI {
         let watch = LongPollHub(stores: stores, logger: logger)
         signals.add { if $0.contains(.events) { watch.signal() } }
@@ -184,6 +193,7 @@ final class ServiceStart: Sendable {
             ),
             page: configuration.server.page == .on
                 ? try PageFiles(folder: configuration.database.page) : nil,
+            audit: audit,
             logger: logger
         )
     }
@@ -196,7 +206,8 @@ final class ServiceStart: Sendable {
             retention: Pruner.Retention(
                 events: configuration.retention.events,
                 attempts: configuration.retention.attempts,
-                sessions: configuration.retention.sessions
+                sessions: configuration.retention.sessions,
+                audit: configuration.retention.audit
             ),
             logger: logger
         )

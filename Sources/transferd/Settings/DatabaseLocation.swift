@@ -7,6 +7,7 @@ struct DatabaseLocation: Sendable {
     /// The URL, never logged as it may hold a password; nil for the data directory's own cluster.
     let url: String?
     let pooler: Pooler
+    let tls: DatabaseTLS
     let dataDirectory: String
     let migrations: String
     let openAPIDocument: String
@@ -27,15 +28,8 @@ struct DatabaseLocation: Sendable {
                 "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
             )
         }
-        if let url, ConnectionConfiguration(url: url).leavesEncryptionOpen {
-            reader.refuse(
-                """
-                DATABASE_URL: names a server on another machine and no sslmode, and would then fall \
-                back to a connection without encryption. Add sslmode=verify-full, with sslrootcert \
-                for an authority of your own, or sslmode=disable if that network is trusted
-                """
-            )
-        }
+        tls = reader.word(options.databaseTLS, "TRANSFERD_DATABASE_TLS", default: .verified)
+        if let url { Self.checkEncryption(of: url, "DATABASE_URL", tls, &reader) }
         pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
         if pooler != .none, url == nil {
             reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")
@@ -49,6 +43,33 @@ struct DatabaseLocation: Sendable {
         migrations = "\(resources)/migrations"
         openAPIDocument = "\(resources)/openapi.yaml"
         page = "\(resources)/page"
+    }
+
+    /// Refuses a URL that leads elsewhere to a server which need not prove that it is the one.
+    static func checkEncryption(
+        of url: String,
+        _ variable: String,
+        _ tls: DatabaseTLS,
+        _ reader: inout SettingsReader
+    ) {
+        let configuration = ConnectionConfiguration(url: url)
+        if tls == .verified, configuration.leavesServerUnverified {
+            reader.refuse(
+                """
+                \(variable): names a server on another machine without sslmode=verify-full, so that \
+                another could take its place. Add that, with sslrootcert for an authority of your \
+                own, or set TRANSFERD_DATABASE_TLS to as-given if that network is trusted
+                """
+            )
+        } else if configuration.leavesEncryptionOpen {
+            reader.refuse(
+                """
+                \(variable): names a server on another machine and no sslmode, and would then fall \
+                back to a connection without encryption. Add sslmode=verify-full, or sslmode=disable \
+                if that network is trusted
+                """
+            )
+        }
     }
 
     private static func dataDirectoryDefault(_ environment: [String: String]) -> String {

@@ -21,6 +21,15 @@ struct DatabaseOptions: ParsableArguments {
     var pooler: String?
 
     @Option(
+        name: .customLong("database-tls"),
+        help: """
+            verified, or as-given to accept a server on another machine that need not prove its name, \
+            or no encryption, as the URL's sslmode says; verified. [TRANSFERD_DATABASE_TLS]
+            """
+    )
+    var databaseTLS: String?
+
+    @Option(
         help: """
             Where the private cluster, the API key and the containers are; /var/lib/transferd for \
             root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]

@@ -15,6 +15,8 @@ struct RetentionSettings: Sendable {
     let results: Duration
     /// Ended sessions and deleted subscriptions; at least so long.
     let sessions: Duration
+    /// Entries of the audit log; at least so long.
+    let audit: Duration
 
     init(_ options: ServiceOptions, _ reader: inout SettingsReader) {
         events = reader.days(
@@ -40,6 +42,12 @@ struct RetentionSettings: Sendable {
             "TRANSFERD_SESSIONS_RETENTION",
             in: Self.sessionsRangeInDays,
             default: Self.sessionsDefaultInDays
+        )
+        audit = reader.days(
+            options.auditRetention,
+            "TRANSFERD_AUDIT_RETENTION",
+            in: Pruner.auditRetentionRangeInDays,
+            default: Pruner.auditRetentionDefaultInDays
         )
     }
 }

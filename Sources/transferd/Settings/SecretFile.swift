@@ -32,6 +32,28 @@ struct SecretFile {
         return true
     }
 
+    /// Checks that neither strangers can read the file nor others change it.
+    func checkAccess() throws {
+        // Secrets of an orchestrator are often links.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let attributes: [FileAttributeKey: Any]
+        do {
+            attributes = try FileManager.default.attributesOfItem(atPath: target)
+        } catch {
+            throw SecretFileError(path: path, reason: "cannot be read: \(error)")
+        }
+        let mode = attributes[.posixPermissions] as? Int ?? 0o777
+        guard mode & 0o027 == 0 else {
+            throw SecretFileError(
+                path: path,
+                reason: """
+                    has the mode \(String(mode, radix: 8)), with which others can use it: give it to \
+                    the user of this service (chown) and to nobody else (chmod 400)
+                    """
+            )
+        }
+    }
+
     private func failure(_ operation: String) -> SecretFileError {
         SecretFileError(path: path, reason: "\(operation): \(String(cString: strerror(errno)))")
     }

@@ -47,7 +47,7 @@ struct SecretsKeyFile {
             // A key that another process has just made is as good, and both use it.
             try SecretFile(path: path).create("\(SecretsKey.random())\n")
         }
-        try checkAccess()
+        try SecretFile(path: path).checkAccess()
         let text = try String(contentsOfFile: path, encoding: .utf8)
         guard let keys = SecretsKey.keys(in: text), let box = SecretBox(keys: keys) else {
             throw SecretFileError(
@@ -56,23 +56,6 @@ struct SecretsKeyFile {
             )
         }
         return box
-    }
-
-    /// Checks that neither strangers can read the key nor others change it.
-    private func checkAccess() throws {
-        // Secrets of an orchestrator are often links.
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let attributes = try FileManager.default.attributesOfItem(atPath: target)
-        let mode = attributes[.posixPermissions] as? Int ?? 0o777
-        guard mode & 0o027 == 0 else {
-            throw SecretFileError(
-                path: path,
-                reason: """
-                    has the mode \(String(mode, radix: 8)), with which others can use it: give it to the user of this \
-                    service (chown) and to nobody else (chmod 400)
-                    """
-            )
-        }
     }
 
     /// Checks that the box opens all that is sealed in the database, and records the key that seals.

@@ -94,12 +94,7 @@ struct ServerConfiguration: Sendable {
             in: 1...Int64.max,
             default: StoreSettings.queueMaxDefault
         )
-        let listed = (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")
-            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        egress = EgressPolicy(
-            allowed: service.allowNetwork.compactMap { reader.network($0, isOption: true) }
-                + listed.compactMap { reader.network($0, isOption: false) }
-        )
+        egress = EgressPolicy(service, &reader)
         secretsKeyFile = reader.text(service.secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
         secretsMode = reader.word(service.secrets, "TRANSFERD_SECRETS", default: .sealed)
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)

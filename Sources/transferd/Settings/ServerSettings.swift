@@ -7,6 +7,8 @@ struct ServerSettings: Sendable {
 
     let host: String
     let port: Int
+    /// The files for TLS; nil for plain HTTP.
+    let tls: TLSFiles?
     /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
     let bounds: ConnectionBounds
@@ -22,12 +24,13 @@ struct ServerSettings: Sendable {
             "TRANSFERD_PLAIN_HTTP",
             default: PlainHTTP.loopback
         )
-        if isAPI, plainHTTP == .loopback, !PlainHTTP.isLoopback(host) {
+        tls = TLSFiles(options, &reader)
+        if isAPI, tls == nil, plainHTTP == .loopback, !PlainHTTP.isLoopback(host) {
             reader.refuse(
                 """
                 TRANSFERD_HOST: on \(host), API keys would cross the network without encryption. \
-                Listen on 127.0.0.1 behind a proxy that has TLS, or set TRANSFERD_PLAIN_HTTP to \
-                anywhere if that network is trusted or the proxy is on another machine
+                Set TRANSFERD_TLS_CERTIFICATE_FILE and TRANSFERD_TLS_KEY_FILE, listen on 127.0.0.1 \
+                behind a proxy that has TLS, or set TRANSFERD_PLAIN_HTTP to anywhere if that network is trusted or the proxy is on another machine
                 """
             )
         }

@@ -48,6 +48,25 @@ struct ServiceOptions: ParsableArguments {
     )
     var plainHTTP: String?
 
+    @Option(
+        name: .customLong("tls-certificate-file"),
+        help: """
+            A file with the certificate of the API in PEM, followed by those of the authorities \
+            between; plain HTTP without one. Read again when it changes and upon SIGHUP. \
+            [TRANSFERD_TLS_CERTIFICATE_FILE]
+            """
+    )
+    var tlsCertificateFile: String?
+
+    @Option(
+        name: .customLong("tls-key-file"),
+        help: """
+            A file with the private key of that certificate in PEM. Only its owner and group may read \
+            it. [TRANSFERD_TLS_KEY_FILE]
+            """
+    )
+    var tlsKeyFile: String?
+
     @Option(help: "The port to listen on, 0 for a free one; 8080. [TRANSFERD_PORT]")
     var port: Int?
 
@@ -165,6 +184,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days entries of the audit log are kept at least, 1 to 3,650; 90. The digests of \
+            the chain stay. [TRANSFERD_AUDIT_RETENTION]
+            """
+    )
+    var auditRetention: Int?
+
+    @Option(
+        help: """
             How many tasks of all tenants together may wait; 20,000,000. Beyond it submissions are \
             answered 503. [TRANSFERD_QUEUE_MAX]
             """
@@ -178,6 +205,41 @@ struct ServiceOptions: ParsableArguments {
             """
     )
     var allowNetwork: [String] = []
+
+    @Option(
+        help: """
+            A network that is never reached, whatever is allowed; may be repeated. \
+            [TRANSFERD_DENY_NETWORKS, separated by commas]
+            """
+    )
+    var denyNetwork: [String] = []
+
+    @Option(
+        help: """
+            A host that is never asked, or .example.com for it and all below; may be repeated. \
+            [TRANSFERD_DENY_HOSTS, separated by commas]
+            """
+    )
+    var denyHost: [String] = []
+
+    @Option(
+        name: .customLong("egress-port"),
+        help: """
+            A port that may be reached, such as 443; may be repeated. Any port without one. \
+            [TRANSFERD_EGRESS_PORTS, separated by commas]
+            """
+    )
+    var egressPort: [UInt16] = []
+
+    @Option(
+        name: .customLong("nat64-prefix"),
+        help: """
+            A prefix by which the network reaches IPv4 addresses, such as 2001:db8:64::/96, besides \
+            64:ff9b::/96; may be repeated. Such an address counts as the IPv4 address in it. \
+            [TRANSFERD_NAT64_PREFIXES, separated by commas]
+            """
+    )
+    var nat64Prefix: [String] = []
 
     @Option(
         help: """

@@ -115,8 +115,28 @@ struct SettingsReader {
         return String(text.reversed().drop { $0 == "/" }.reversed())
     }
 
-    /// Reads a network, given as an option or in the list of the variable.
-    mutating func network(_ text: String, isOption: Bool) -> EgressPolicy.Network? {
+    /// Reads what was given as options and in the variable, there separated by commas.
+    func list(_ options: [String], _ variable: String) -> [String] {
+        options
+            + (text(nil, variable) ?? "").split(separator: ",")
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Reads networks.
+    mutating func networks(
+        _ options: [String],
+        _ option: String,
+        _ variable: String
+    ) -> [EgressPolicy.Network] {
+        var networks: [EgressPolicy.Network] = []
+        let named = options.map { ($0, option) } + list([], variable).map { ($0, variable) }
+        for (text, name) in named {
+            if let network = network(text, name) { networks.append(network) }
+        }
+        return networks
+    }
+
+    private mutating func network(_ text: String, _ name: String) -> EgressPolicy.Network? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let address = parts.first.flatMap { Self.address(String($0)) }
         let length = parts.count == 2 ? Int(parts[1]) : address.map { $0.count * 8 }
@@ -125,7 +145,6 @@ struct SettingsReader {
         {
             return network
         }
-        let name = isOption ? "--allow-network" : "TRANSFERD_ALLOW_NETWORKS"
         problems.append("\(name): \(text) is not a network such as 10.0.0.0/8 or fd00::/8")
         return nil
     }

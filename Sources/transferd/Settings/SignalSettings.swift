@@ -20,6 +20,14 @@ struct SignalSettings: Sendable {
                     + "has them"
             )
         }
+        if let databaseURL {
+            DatabaseLocation.checkEncryption(
+                of: databaseURL,
+                "TRANSFERD_LISTEN_DATABASE_URL",
+                database.tls,
+                &reader
+            )
+        }
         if database.pooler == .transaction, mode == .on, databaseURL == nil {
             reader.refuse(
                 "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "

@@ -43,6 +43,35 @@ struct CurlHostileOriginTests {
         #expect(try record.results.first?.get().isLengthVerified == true)
     }
 
+    @Test func extensionsOfChunksAreBounded() async throws {
+        let exchange = try Exchange()
+        let chunk = Array("1;\(String(repeating: "e", count: 32 * 1024))\r\nx\r\n".utf8)
+        let chunks = 4000
+        let (record, code) = await exchange.run(
+            OriginScript(
+                [.head(200, [("Transfer-Encoding", "chunked")])]
+                    + Array(repeating: .raw(chunk), count: chunks)
+                    + [.raw(Array("0\r\n\r\n".utf8))]
+            )
+        )
+        #expect(code == .badResponse)
+        #expect(record.body.count < chunks)
+    }
+
+    @Test func chunksOfOneByteAreTakenHoweverMany() async throws {
+        let exchange = try Exchange()
+        let count = 200_000
+        let chunks = Array(String(repeating: "1\r\nx\r\n", count: count).utf8)
+        let (record, code) = await exchange.run(
+            OriginScript([
+                .head(200, [("Transfer-Encoding", "chunked")]), .raw(chunks),
+                .raw(Array("0\r\n\r\n".utf8)),
+            ])
+        )
+        #expect(code == nil)
+        #expect(record.body.count == count)
+    }
+
     @Test func bodyThatEndsWithConnectionIsNotVerified() async throws {
         let exchange = try Exchange()
         let (record, code) = await exchange.run(.closeDelimited(Self.body))

@@ -46,13 +46,51 @@ import TransferTestSupport
         ("host=/run/postgresql,10.0.0.1", true), ("postgres://me@[2001:db8::1]/x", true),
         ("hostaddr=10.0.0.1 host=localhost", true),
         ("postgres://me@db.example/x?sslmode=verify-full", false),
-        ("postgres://me@db.example/x?sslmode=disable", false),
+        ("postgres://me@db.example/x?sslmode=disable", true),
+        ("postgres://me@db.example/x?sslmode=require", true),
+        ("postgres://me@db.example/x?sslmode=verify-ca", true),
         ("postgres://me@127.0.0.1/x", false), ("postgres://me@localhost/x", false),
         ("host=/run/postgresql dbname=x", false), ("dbname=x", false), ("postgres:///x", false),
     ])
-    func aDatabaseElsewhereTakesAnSSLMode(url: String, isRefused: Bool) {
+    func aDatabaseElsewhereHasToProveItsName(url: String, isRefused: Bool) {
         let refusal = Self.problems(["DATABASE_URL": url])
         #expect(refusal.contains("sslmode=verify-full") == isRefused, "\(refusal)")
+        // Also past a pooler.
+        let past = Self.problems(["TRANSFERD_LISTEN_DATABASE_URL": url])
+        #expect(past.contains("sslmode=verify-full") == isRefused, "\(past)")
+    }
+
+    @Test(arguments: [
+        ("postgres://me@db.example/x", true), ("host=10.0.0.1 dbname=x", true),
+        ("postgres://me@db.example/x?sslmode=disable", false),
+        ("postgres://me@db.example/x?sslmode=require", false),
+    ])
+    func aTrustedNetworkTakesTwoWords(url: String, isRefused: Bool) {
+        let refusal = Self.problems(["DATABASE_URL": url, "TRANSFERD_DATABASE_TLS": "as-given"])
+        #expect(refusal.contains("no sslmode") == isRefused, "\(refusal)")
+    }
+
+    @Test func theOptionForTheDatabaseIsSpeltAsItsWord() {
+        #expect(Self.problems(["TRANSFERD_DATABASE_TLS": "as_given"]).contains("is none of"))
+    }
+
+    @Test func aCertificateTakesItsKey() {
+        for name in ["CERTIFICATE", "KEY"] {
+            let refusal = Self.problems(["TRANSFERD_TLS_\(name)_FILE": "/nowhere"])
+            #expect(refusal.contains("a certificate takes its key"), "\(refusal)")
+        }
+        let both = ["TRANSFERD_TLS_CERTIFICATE_FILE": "/a", "TRANSFERD_TLS_KEY_FILE": "/b"]
+        #expect(Self.problems(both.merging(["TRANSFERD_HOST": "0.0.0.0"]) { $1 }) == "")
+    }
+
+    @Test(arguments: [
+        ("TRANSFERD_ALLOW_NETWORKS", "10.0.0.0/33"), ("TRANSFERD_DENY_NETWORKS", "10.0.0"),
+        ("TRANSFERD_NAT64_PREFIXES", "2001:db8::/95"), ("TRANSFERD_NAT64_PREFIXES", "10.0.0.0/32"),
+        ("TRANSFERD_EGRESS_PORTS", "0"), ("TRANSFERD_EGRESS_PORTS", "443,http"),
+        ("TRANSFERD_DENY_HOSTS", "bücher.example"), ("TRANSFERD_DENY_HOSTS", "."),
+    ])
+    func anEgressRuleThatIsNoneIsRefused(variable: String, text: String) {
+        #expect(Self.problems([variable: text]).contains(variable))
     }
 
     /// Starts the service with a secrets key in a file of this mode, and returns how it ends.

@@ -73,7 +73,8 @@ import TransferWire
             )
             #expect(response.contentEncoding == "gzip")
             #expect(response.etag == "\"é\"")
-            #expect(response.finalURL == "https://cdn.example/file?sig=1")
+            // Its query may be a secret, and is not kept.
+            #expect(response.finalURL == "https://cdn.example/file")
             #expect(
                 response.checksums == [
                     "crc32c": "01020304", "sha-256": String(repeating: "ab", count: 32),

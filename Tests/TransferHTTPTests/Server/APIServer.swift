@@ -26,6 +26,7 @@ struct APIServer: Sendable {
     let first: Tenant
     let second: Tenant
     let wakes: WakeCounter
+    let audit: AuditTrail
 
     /// A tenant with a key.
     struct Tenant: Sendable {
@@ -63,6 +64,7 @@ struct APIServer: Sendable {
         let folder = try TestFolder("http")
         defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()
+        let audit = AuditTrail(stores.audit, logger: logger)
         let api = TransferAPI(
             stores: APIStores(stores.database),
             container: try Container(directory: folder.path),
@@ -81,11 +83,12 @@ struct APIServer: Sendable {
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             page: try PageFiles(folder: Checkout.page),
+            audit: audit,
             logger: logger
         )
         let first = try await tenant("first", stores)
         let second = try await tenant("second", stores)
-        try await serving(api) { port in
+        try await serving(api, recordingTo: audit) { port in
             try await body(
                 APIServer(
                     stores: stores,
@@ -94,21 +97,28 @@ struct APIServer: Sendable {
                     folder: folder,
                     first: first,
                     second: second,
-                    wakes: wakes
+                    wakes: wakes,
+                    audit: audit
                 )
             )
         }
     }
 
-    /// Runs `body` while `api` listens.
+    /// Runs `body` while `api` listens, and `audit` records.
     static func serving(
         _ api: TransferAPI,
+        recordingTo audit: AuditTrail? = nil,
         _ body: @Sendable (Int) async throws -> Void
     ) async throws {
         try await serving(
-            by: { api.application(host: "127.0.0.1", port: 0, onServerRunning: $0) },
-            body
-        )
+            by: { api.application(host: "127.0.0.1", port: 0, onServerRunning: $0) }
+        ) { port in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                if let audit { group.addTask { try await audit.run() } }
+                try await body(port)
+                group.cancelAll()
+            }
+        }
     }
 
     /// Runs `body` while the server returned by `make` listens.

@@ -17,8 +17,8 @@ import TransferModel
     @Test(arguments: [
         // RFC 1122, 1918, 6598, 1122, 3927
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0",
-        "100.127.255.255", "127.0.0.1", "127.255.255.255", "169.254.0.0", "169.254.169.254",
-        "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255",
+        "100.127.255.255", "127.0.0.1", "127.255.255.255", "168.63.129.16", "169.254.0.0",
+        "169.254.169.254", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255",
         // RFC 6890, 5737, 7535, 7450, 7526, 7534, 2544
         "192.0.0.1", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.175.48.1",
         "198.18.0.0", "198.19.255.255", "198.51.100.1", "203.0.113.1",
@@ -68,6 +68,71 @@ import TransferModel
         let one = try #require(EgressPolicy.Network(prefix: [127, 0, 0, 1], length: 32))
         #expect(EgressPolicy(allowed: [one]).allows([127, 0, 0, 1]))
         #expect(!EgressPolicy(allowed: [one]).allows([127, 0, 0, 2]))
+    }
+
+    private static func network(_ text: String, _ length: Int) throws -> EgressPolicy.Network {
+        try #require(EgressPolicy.Network(prefix: try bytes(text), length: length))
+    }
+
+    @Test func whatIsDeniedIsDeniedInEveryFormWhateverIsAllowed() throws {
+        var policy = EgressPolicy(
+            allowed: [try Self.network("0.0.0.0", 0), try Self.network("::", 0)]
+        )
+        policy.denied = [try Self.network("8.8.0.0", 16), try Self.network("2a00:1450::", 32)]
+        for text in [
+            "8.8.8.8", "::ffff:8.8.4.4", "64:ff9b::8.8.8.8", "2002:808:808::1", "::8.8.8.8",
+            // Teredo writes the address of its client inverted.
+            "2001:0:1:2:3:4:f7f7:f7f7", "2a00:1450::1",
+        ] {
+            #expect(!policy.allows(try Self.bytes(text)), "\(text)")
+        }
+        #expect(policy.allows(try Self.bytes("8.9.8.8")))
+        #expect(policy.allows(try Self.bytes("127.0.0.1")))
+    }
+
+    /// The examples of RFC 6052 §2.4, and an address behind each prefix that is not public.
+    @Test(arguments: [
+        ("2001:db8::", 32, "2001:db8:c000:221::", "2001:db8:7f00:1::"),
+        ("2001:db8:100::", 40, "2001:db8:1c0:2:21::", "2001:db8:17f:0:1::"),
+        ("2001:db8:122::", 48, "2001:db8:122:c000:2:2100::", "2001:db8:122:7f00:0:100::"),
+        ("2001:db8:122:300::", 56, "2001:db8:122:3c0:0:221::", "2001:db8:122:37f:0:1::"),
+        ("2001:db8:122:344::", 64, "2001:db8:122:344:c0:2:2100::", "2001:db8:122:344:7f:0:100::"),
+        ("2001:db8:122:344::", 96, "2001:db8:122:344::192.0.2.33", "2001:db8:122:344::127.0.0.1"),
+    ])
+    func anAddressBehindATranslationCountsAsTheOneInIt(
+        prefix: String,
+        length: Int,
+        example: String,
+        loopback: String
+    ) throws {
+        var policy = EgressPolicy(allowed: [try Self.network("192.0.2.33", 32)])
+        policy.translations = [try Self.network(prefix, length)]
+        #expect(policy.innerIPv4(of: try Self.bytes(example)) == [192, 0, 2, 33])
+        #expect(policy.allows(try Self.bytes(example)))
+        #expect(policy.innerIPv4(of: try Self.bytes(loopback)) == [127, 0, 0, 1])
+        #expect(!policy.allows(try Self.bytes(loopback)))
+        #expect(!EgressPolicy().allows(try Self.bytes(example)))
+    }
+
+    @Test func onlyNamedPortsAreReached() {
+        var policy = EgressPolicy()
+        #expect(policy.allows([1, 1, 1, 1], port: 25))
+        policy.ports = [443, 8443]
+        #expect(policy.allows([1, 1, 1, 1], port: 443))
+        #expect(!policy.allows([1, 1, 1, 1], port: 80))
+        #expect(!policy.allows([127, 0, 0, 1], port: 443))
+    }
+
+    @Test func deniedHostsAreDeniedInEverySpelling() {
+        var policy = EgressPolicy()
+        #expect(policy.allows(host: "example.com"))
+        policy.deniedHosts = ["example.com", ".internal"]
+        for host in ["example.com", "EXAMPLE.com", "example.com.", "internal", "a.b.Internal."] {
+            #expect(!policy.allows(host: host), "\(host)")
+        }
+        for host in ["a.example.com", "example.org", "notinternal", "internal.example.org"] {
+            #expect(policy.allows(host: host), "\(host)")
+        }
     }
 
     @Test(

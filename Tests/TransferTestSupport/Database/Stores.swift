@@ -37,6 +37,7 @@ package struct Stores: Sendable {
     package let partitions: PartitionStore
     package let verification: VerificationStore
     package let counts: CountStore
+    package let audit: AuditStore
 
     /// Makes all stores over `database`.
     package init(_ database: Database) {
@@ -74,5 +75,6 @@ package struct Stores: Sendable {
         partitions = PartitionStore(database)
         verification = VerificationStore(database)
         counts = CountStore(database)
+        audit = AuditStore(database)
     }
 }

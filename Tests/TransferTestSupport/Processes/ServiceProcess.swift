@@ -31,10 +31,13 @@ package final class ServiceProcess: Sendable {
     /// It asks only `nameServer`, if one is given, which requires root. It logs to `log`, or to a
     /// file of the directory.
     ///
+    /// `allowed` are the networks that it reaches although they are not public.
+    ///
     /// - Throws: ``NotStarted`` when it ends before.
     package init(
         in directory: DataDirectory,
         _ options: [String] = [],
+        allowed: [String] = ["127.0.0.0/8"],
         nameServer: NameServer? = nil,
         environment: [String: String] = [:],
         log otherLog: String? = nil
@@ -42,8 +45,8 @@ package final class ServiceProcess: Sendable {
         self.directory = directory
         let log = try otherLog ?? directory.log()
         process = try Program.start(
-            ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
-                + options,
+            ["serve", "--port", "0"] + allowed.flatMap { ["--allow-network", $0] }
+                + directory.options + options,
             log: log,
             resolver: try nameServer.map(directory.resolver),
             adding: environment

@@ -80,8 +80,13 @@ extension Timestamp {
         else { return nil }
         let days = Self.days(fromYear: year, month: month, day: day)
         let seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset
+        // With its offset, a time may belong to a year beyond those that can be written.
+        guard Self.secondsRange.contains(seconds) else { return nil }
         date = Date(timeIntervalSince1970: Double(seconds) + Double(fraction) / 1_000_000)
     }
+
+    /// The seconds since 1970 of the years 1…9999, in UTC.
+    private static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
     private static func days(inMonth month: Int64, year: Int64) -> Int64 {
         switch month {

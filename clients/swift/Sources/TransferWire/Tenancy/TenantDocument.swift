@@ -6,6 +6,8 @@ public struct TenantDocument: Codable, Sendable {
     public let outstandingTasksMax: Int64?
     /// The maximum number of tasks running at once, across all workers.
     public let runningTasksMax: Int?
+    /// The maximum number of requests per second to each instance.
+    public let requestsPerSecondMax: Int?
     /// The maximum rate of all running tasks together in bytes per second.
     public let totalBytesPerSecondMax: Int64?
     /// The number of tasks that have not ended.
@@ -24,6 +26,7 @@ public struct TenantDocument: Codable, Sendable {
         name: String,
         outstandingTasksMax: Int64?,
         runningTasksMax: Int?,
+        requestsPerSecondMax: Int?,
         totalBytesPerSecondMax: Int64?,
         outstanding: Int64,
         taskCounts: [String: Int64],
@@ -34,6 +37,7 @@ public struct TenantDocument: Codable, Sendable {
         self.name = name
         self.outstandingTasksMax = outstandingTasksMax
         self.runningTasksMax = runningTasksMax
+        self.requestsPerSecondMax = requestsPerSecondMax
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.outstanding = outstanding
         self.taskCounts = taskCounts
@@ -46,6 +50,7 @@ public struct TenantDocument: Codable, Sendable {
         case name, outstanding
         case outstandingTasksMax = "outstanding_tasks_max"
         case runningTasksMax = "running_tasks_max"
+        case requestsPerSecondMax = "requests_per_second_max"
         case totalBytesPerSecondMax = "total_bytes_per_second_max"
         case taskCounts = "task_counts"
         case bytesReceived = "bytes_received"

@@ -1,0 +1,87 @@
+import Foundation
+import Postgres
+import TransferModel
+
+/// The audit log: entries, the blocks that seal them, and what tells whether any was altered
+/// (docs/decisions/0049).
+package struct AuditStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension AuditStore {
+    /// Returns the statement that stores entries, to be run with the change that they are about.
+    static func insert(_ entries: [AuditEntry]) -> Query {
+        """
+        INSERT INTO audit_entry (
+            epoch, request_id, actor, tenant_id, peer, action, object, status, code)
+        SELECT c.epoch, e.request_id, e.actor, e.tenant_id, e.peer, e.action, e.object, e.status,
+            e.code
+        FROM audit_chain c CROSS JOIN unnest(
+            \(entries.map(\.requestID)), \(entries.map(\.actor)), \(entries.map { $0.tenant?.uuid }),
+            \(entries.map(\.peer)), \(entries.map(\.action)), \(entries.map(\.object)),
+            \(entries.map { $0.status.map { Int16(clamping: $0) } }), \(entries.map(\.code))
+        ) AS e (request_id, actor, tenant_id, peer, action, object, status, code)
+        WHERE c.is_one
+        """
+    }
+
+    /// Stores entries of calls that changed nothing, such as refused ones.
+    package func record(_ entries: [AuditEntry]) async throws(StoreError) {
+        _ = try await database.run(Self.insert(entries))
+    }
+
+    /// Begins a new numbering of transactions if this database was restored to a server that has
+    /// had fewer than the one before; to be called before anything is recorded.
+    package func begin() async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE audit_chain SET epoch = epoch + 1
+            WHERE is_one AND epoch = before_epoch AND before_transaction > pg_current_xact_id()
+            """
+        )
+    }
+
+    /// Returns a page of entries, the newest first.
+    package func entries(
+        before position: AuditRecord.Position?,
+        limit: Int
+    ) async throws(StoreError) -> [AuditRecord] {
+        try await database.fetch(
+            AuditRecord.self,
+            """
+            SELECT e.epoch, e.transaction::text AS transaction, e.id, e.recorded_at, e.request_id,
+                e.actor, e.tenant_id, e.peer, e.action, e.object, e.status, e.code
+            FROM audit_entry e
+            WHERE (e.epoch, e.transaction, e.id) < (\(position?.epoch ?? .max),
+                \(position?.transaction ?? "18446744073709551615")::text::xid8,
+                \(position?.id ?? .max))
+            ORDER BY e.epoch DESC, e.transaction DESC, e.id DESC LIMIT \(limit)
+            """
+        )
+    }
+}
+
+extension AuditRecord: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        self.init(
+            position: Position(
+                epoch: try row.decode("epoch"),
+                transaction: try row.decode("transaction"),
+                id: try row.decode("id")
+            ),
+            recordedAt: try row.decode("recorded_at"),
+            entry: AuditEntry(
+                requestID: try row.decodeIfPresent("request_id"),
+                actor: try row.decodeIfPresent("actor"),
+                tenant: try row.decodeIfPresent("tenant_id", as: UUID.self).map(TenantID.init),
+                peer: try row.decodeIfPresent("peer"),
+                action: try row.decode("action"),
+                object: try row.decode("object"),
+                status: try row.decodeIfPresent("status", as: Int16.self).map(Int.init),
+                code: try row.decodeIfPresent("code")
+            )
+        )
+    }
+}

@@ -1,0 +1,78 @@
+import ChildProcess
+import Foundation
+import Testing
+import TransferTestSupport
+
+/// The audit log of a running service, as an operator reads and verifies it.
+@Suite(.timeLimit(.minutes(5))) struct AuditCommandTests {
+    private struct Entry: Decodable {
+        let actor: String?
+        let action: String
+        let object: String
+        let status: Int?
+    }
+
+    private static func run(
+        _ directory: DataDirectory,
+        _ arguments: String...
+    ) async throws -> (status: Int32, output: String) {
+        let process = try Program.start(arguments + directory.options, log: "/dev/null")
+        var output = ""
+        while let text = await process.line() { output += String(decoding: text, as: UTF8.self) }
+        return (await process.status(), output)
+    }
+
+    private static func list(_ directory: DataDirectory) async throws -> [Entry] {
+        let (status, output) = try await run(directory, "audit", "list")
+        #expect(status == 0)
+        return try output.split(separator: "\n").map {
+            try JSONDecoder().decode(Entry.self, from: Data($0.utf8))
+        }
+    }
+
+    @Test func requestsAndCommandsAreListedAndSealed() async throws {
+        let directory = try DataDirectory()
+        let log = "\(directory.path).log"
+        let service = try await ServiceProcess(in: directory, log: log)
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/photos", "{}").status == 201)
+        #expect(try await client.send("GET", "/v1/keys").status == 403)
+        let created = try await Self.run(directory, "keys", "create", "--name", "canary name")
+        let id = try #require(created.output.split(separator: "_").dropFirst().first)
+        #expect(try await Self.run(directory, "keys", "revoke", String(id)).status == 0)
+        let limited = try await Self.run(
+            directory,
+            "tenants",
+            "limit",
+            "--requests-per-second-max",
+            "1000"
+        )
+        #expect(limited.status == 0)
+
+        var block = ""
+        try await eventually("everything is sealed") {
+            let (status, output) = try await Self.run(directory, "audit", "verify")
+            #expect(status == 0)
+            block = output.split(separator: "\n").last.map(String.init) ?? ""
+            return output.contains(" 0 entries not yet sealed")
+        }
+        let entries = try await Self.list(directory)
+        func entry(_ action: String, _ object: String) -> Entry? {
+            entries.first { $0.action == action && $0.object.hasPrefix(object) }
+        }
+        #expect(entry("PUT", "/v1/sessions/photos")?.status == .some(nil))
+        #expect(entry("GET", "/v1/keys")?.status == 403)
+        #expect(entry("transferd keys create", "\(id) of ")?.actor?.hasPrefix("user ") == true)
+        #expect(entry("transferd keys revoke", String(id)) != nil)
+        #expect(entry("transferd tenants limit", "") != nil)
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(text.contains("audit log sealed") && text.contains(block))
+        let kept = try await Self.run(directory, "audit", "verify", "--block", block)
+        #expect(kept.status == 0)
+        let other = block.prefix { $0 != ":" } + ":" + String(repeating: "0", count: 64)
+        let refused = try await Self.run(directory, "audit", "verify", "--block", String(other))
+        #expect(refused.status == 1)
+        #expect(refused.output.contains("is not the one that was kept"))
+        #expect(await service.terminate() == 0)
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import HTTPTypes
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// What the audit log has of requests.
+@Suite(.postgresSchema) struct AuditTrailTests {
+    /// Returns the entries of the request with an answer, once there are `count`.
+    private static func entries(
+        of answer: HTTPClient.Answer,
+        _ server: APIServer,
+        count: Int = 1
+    ) async throws -> [AuditEntry] {
+        let id = answer.fields["x-request-id"].flatMap { UUID(uuidString: $0) }
+        var found: [AuditEntry] = []
+        try await eventually("the request is recorded") {
+            found = try await server.stores.audit.entries(before: nil, limit: 1000)
+                .map(\.entry).filter { $0.requestID == id }
+            return found.count >= count
+        }
+        #expect(found.count == count)
+        return found
+    }
+
+    @Test func aChangeIsRecordedWithWhoMadeIt() async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send("PUT", "/v1/sessions/photos")
+            #expect(answer.status == 201)
+            let entry = try #require(try await Self.entries(of: answer, server).first)
+            #expect(entry.actor == server.first.key.id)
+            #expect(entry.tenant == server.first.id)
+            #expect(entry.peer == "127.0.0.1")
+            #expect(entry.action == "PUT" && entry.object == "/v1/sessions/photos")
+            // It was written with the change, before there was an answer.
+            #expect(entry.status == nil && entry.code == nil)
+        }
+    }
+
+    @Test func eachOfManySubmissionsIsRecorded() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let answers = try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let body = #"{"url": "http://origin.example/a"}"#
+                        return try await server.send("POST", "\(session)/tasks", body)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for answer in answers {
+                let entry = try #require(try await Self.entries(of: answer, server).first)
+                #expect(entry.object == "\(session)/tasks" && entry.status == nil)
+            }
+        }
+    }
+
+    @Test func whatChangedNothingIsRecordedWithItsAnswer() async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send("DELETE", "/v1/sessions/unknown?secret=canary")
+            #expect(answer.status == 422 || answer.status == 404)
+            let entry = try #require(try await Self.entries(of: answer, server).last)
+            #expect(entry.status == answer.status && entry.code != nil)
+            #expect(entry.object == "/v1/sessions/unknown")
+            let read = try await server.send("GET", "/v1/sessions?limit=1")
+            #expect(read.status == 200)
+            let last = try await server.send("PUT", "/v1/sessions/last")
+            _ = try await Self.entries(of: last, server)
+            #expect(try await Self.entries(of: read, server, count: 0) == [])
+        }
+    }
+
+    @Test func refusalsAreRecordedWhoeverWasRefused() async throws {
+        try await APIServer.run { server in
+            let stranger = try await server.sendPlain("GET", "/v1/tenant")
+            #expect(stranger.status == 401)
+            let nobody = try #require(try await Self.entries(of: stranger, server).first)
+            #expect(nobody.actor == nil && nobody.tenant == nil && nobody.peer == "127.0.0.1")
+            #expect(nobody.status == 401 && nobody.code == "unauthorized")
+
+            let reader = try await server.holder([.read])
+            let denied = try await server.send("GET", "/v1/keys", as: reader)
+            #expect(denied.status == 403)
+            let entry = try #require(try await Self.entries(of: denied, server).first)
+            #expect(entry.actor == reader.key.id && entry.tenant == server.first.id)
+            #expect(entry.status == 403 && entry.code == "insufficient_scope")
+        }
+    }
+
+    /// No operation that changes something can be refused unseen.
+    @Test func everyChangingOperationIsRecordedWhenItIsRefused() async throws {
+        try await APIServer.run { server in
+            let reader = try await server.holder([.read])
+            let operations = RouteScopes.table.keys.filter { !$0.hasPrefix("GET ") }.sorted()
+            #expect(operations.count > 40)
+            for operation in operations {
+                let parts = operation.split(separator: " ").map(String.init)
+                let path = parts[1].replacing(#/\{[a-z]+\}/#, with: "x")
+                _ = try await server.sendPlain(
+                    parts[0],
+                    path,
+                    fields: [("Authorization", "Bearer \(reader.key.serialized)")]
+                )
+            }
+            try await eventually("all refusals are recorded") {
+                let entries = try await server.stores.audit.entries(before: nil, limit: 1000)
+                    .map(\.entry).filter { $0.actor == reader.key.id && $0.status == 403 }
+                return Set(entries.map { "\($0.action) \($0.object)" }).count == operations.count
+            }
+        }
+    }
+
+    @Test func aFloodOfRefusalsIsCounted() async throws {
+        try await APIServer.run { server in
+            for index in 0..<(RefusalBudget.linesMax + 20) {
+                server.audit.add(refusal: AuditEntry(action: "GET", object: "\(index)"))
+            }
+            try await eventually("as many as the log has are recorded") {
+                let entries = try await server.stores.audit.entries(before: nil, limit: 1000)
+                return entries.count { $0.entry.action == "GET" } == RefusalBudget.linesMax
+            }
+        }
+    }
+
+    @Test func aTenantBeyondItsRateIsToldWhenItMaySendAgain() async throws {
+        try await APIServer.run { server in
+            _ = try await server.stores.tenants.limitTenant(
+                named: "first",
+                changes: TenantLimitChanges(requestsPerSecondMax: 1)
+            )
+            var answer = try await server.send("GET", "/v1/tenant")
+            #expect(answer.status == 200)
+            #expect(try answer.json(TenantDocument.self).requestsPerSecondMax == 1)
+            #expect(answer.fields["ratelimit-policy"] == #""requests";q=1;w=1"#)
+            for _ in 0..<1000 where answer.status == 200 {
+                answer = try await server.send("GET", "/v1/tenant")
+            }
+            #expect(answer.status == 429)
+            #expect(answer.fields["retry-after"] == "1")
+            #expect(answer.fields["ratelimit"] == #""requests";r=0;t=1"#)
+            let problem = try answer.json(ProblemDetails.self)
+            #expect(problem.limit == "requests")
+            let entry = try #require(try await Self.entries(of: answer, server).first)
+            #expect(entry.status == 429 && entry.tenant == server.first.id)
+            let other = try await server.send("GET", "/v1/tenant", as: server.second)
+            #expect(other.status == 200 && other.fields["ratelimit"] == nil)
+        }
+    }
+}
