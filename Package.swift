@@ -173,7 +173,9 @@ let package = Package(
         // The command line for users of the service.
         .executableTarget(
             name: "transferctl",
-            dependencies: [client, wire, webhooks, argumentParser, hummingbird, logging],
+            dependencies: [
+                client, wire, webhooks, argumentParser, hummingbird, logging, unixSignals,
+            ],
             swiftSettings: swiftSettings
         ),
         // A small origin, a webhook receiver and a client that shows the service at work.
@@ -288,6 +290,11 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [client, wire, webhooks, hummingbird],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TransferctlTests",
+            dependencies: ["transferctl", client, wire, argumentParser],
             swiftSettings: swiftSettings
         ),
         testTarget(

@@ -55,6 +55,15 @@ import TransferWire
         try await session.close()
     }
 
+    @Test func submitsWhatWasResumedBeforeItCloses() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let tasks = ["a", "b"].map { session.downloadTask(with: $0) }
+        for task in tasks { task.resume() }
+        try await session.close()
+        #expect(tasks.map(\.taskIdentifier) == ["0", "1"])
+    }
+
     @Test func givesEachTaskOneHandle() async throws {
         let service = FakeService()
         service.holdsReceipts.withLock { $0 = true }

@@ -7,47 +7,8 @@ import TransferWire
 
 /// The command line, beside the built service.
 @Suite(.timeLimit(.minutes(3))) struct TransferctlTests {
-    /// A service, and commands that use it.
-    private struct Stage {
-        let directory: DataDirectory
-        let service: ServiceProcess
-        let origin: LoopbackOrigin
-        let folder: TestFolder
-
-        init() async throws {
-            directory = try DataDirectory()
-            service = try await ServiceProcess(in: directory)
-            origin = try LoopbackOrigin()
-            folder = try TestFolder("transferctl")
-        }
-
-        func start(_ arguments: [String], output: String) throws -> ChildProcess {
-            let program = URL(filePath: Program.path).deletingLastPathComponent()
-                .appending(path: "transferctl").path
-            return try ChildProcess(
-                program,
-                arguments,
-                environment: Program.environment.merging([
-                    "TRANSFERD_URL": "http://127.0.0.1:\(service.announcement.port)",
-                    "TRANSFERD_API_KEY": try directory.apiKey(),
-                ]) { $1 },
-                output: .overwriting("\(folder.path)/\(output)"),
-                errors: .overwriting("\(folder.path)/\(output)-errors")
-            )
-        }
-
-        func text(_ name: String) throws -> String {
-            try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
-        }
-
-        func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-            let status = await (try start(arguments, output: "out")).status()
-            return (status, try text("out"))
-        }
-    }
-
     @Test func getsFilesAndSaysWhatBecameOfThem() async throws {
-        let stage = try await Stage()
+        let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
         let body = OriginBody.random(seed: 1, size: 300_000)
         stage.origin.when("/a.bin", .response(body: body))
@@ -72,12 +33,12 @@ import TransferWire
         let types = told.output.split(separator: "\n").map { $0.split(separator: "\t")[2] }
         #expect(types.count { $0 == "session.events_finished" } == 2)
         #expect(types.last == "session.events_finished" && types.first == "task.created")
-        #expect(try await stage.run(["wait", "absent"]).status == 1)
+        #expect(try await stage.run(["wait", "absent"]).status == 2)
         #expect(await stage.service.terminate() == 0)
     }
 
     @Test func continuesWithWhatAStoppedCommandLeft() async throws {
-        let stage = try await Stage()
+        let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
         let gate = OriginGate()
         let body = OriginBody.random(seed: 2, size: 5000)
@@ -88,7 +49,8 @@ import TransferWire
         )
         await stage.origin.log.arrived(1, at: "/b.bin")
         first.signal(SIGINT)
-        _ = await first.status()
+        #expect(await first.status() == 130)
+        #expect(try stage.text("first-errors").contains("Continue: transferctl get"))
         gate.open()
         let second = try await stage.run(["get", "--output", stage.folder.path])
         #expect(second.status == 0)
@@ -99,7 +61,7 @@ import TransferWire
     }
 
     @Test func printsTheWebhooksOfASession() async throws {
-        let stage = try await Stage()
+        let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
         stage.origin.when("/c.bin", .response(body: .text("c")))
         let client = try APIClient(stage.service, key: try stage.directory.apiKey())
@@ -121,6 +83,140 @@ import TransferWire
         #expect(await listener.status() == 0)
         let rest: Page<SubscriptionDocument> = try await client.get("/v1/subscriptions")
         #expect(rest.items.isEmpty)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func givesFilesOfOneNameNamesOfTheirOwn() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        stage.origin.when("/1/d.txt", .response(body: .text("one")))
+        stage.origin.when("/2/d.txt", .response(body: .text("two")))
+        try stage.folder.write("old", to: "files/d.txt")
+        let urls = ["/1/d.txt", "/2/d.txt"].map(stage.origin.url)
+        let got = try await stage.run(
+            ["get", "--json", "--output", "\(stage.folder.path)/files"] + urls
+        )
+        #expect(got.status == 0)
+        let places = try got.output.split(separator: "\n").map {
+            try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+        }
+        #expect(Set(places.compactMap { $0["url"] }) == Set(urls))
+        let texts = try ["d.txt", "d-1.txt", "d-2.txt"].map { try stage.text("files/\($0)") }
+        #expect(texts[0] == "old" && Set(texts[1...]) == ["one", "two"])
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func uploadsListsShowsAndControls() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        stage.origin.when("/up") { request in
+            .response(201, body: .text("\(request.method) \(request.body.count)"))
+        }
+        try stage.folder.write(String(repeating: "x", count: 1000), to: "source")
+        let put = try await stage.run(
+            ["put", "\(stage.folder.path)/source", stage.origin.url("/up"), "--method", "POST"]
+        )
+        #expect(put.status == 0 && put.output == "POST 1000")
+        let client = try APIClient(stage.service, key: try stage.directory.apiKey())
+        #expect(await client.status("PUT", "/v1/sessions/s") == 201)
+        let body = #"{"url": "\#(stage.origin.url("/absent"))", "autostart": false}"#
+        _ = try await client.send("POST", "/v1/sessions/s/tasks", body)
+        let tasks = try await stage.run(["tasks", "s", "--json"])
+        let id = try JSONDecoder().decode(TaskDocument.self, from: Data(tasks.output.utf8)).id
+        #expect(try await stage.run(["resume", id]).output.hasPrefix(id))
+        let attached = try await stage.run(["attach", "s"])
+        #expect(attached.status == 1)
+        #expect(attached.output == "0 completed, 1 failed, 0 cancelled\n")
+        let shown = try await stage.run(["task", id]).output
+        #expect(shown.contains("ATTEMPT") && shown.contains("404") && shown.contains("failed"))
+        #expect(try await stage.run(["cancel", id, "absent"]).status == 2)
+        let retried = try await stage.run(["retry", "--session", "s", "--json"])
+        let operation = try JSONDecoder().decode(
+            BulkOperationDocument.self,
+            from: Data(retried.output.utf8)
+        )
+        #expect(operation.verb == "retry" && operation.tasksMatching == 1)
+        let sessions = try await stage.run(["sessions"]).output.split(separator: "\n")
+        #expect(sessions.count == 3 && sessions[0].hasPrefix("SESSION"))
+        for list in ["hosts", "subscriptions"] {
+            #expect(try await stage.run([list]).status == 0)
+        }
+        let contexts = ["contexts", "add", "here", "http://127.0.0.1"]
+        // Without a key on its input.
+        #expect(try await stage.run(contexts).status == 2)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func showsProgressOnATerminalAndLeavesTransfersAtCtrlC() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        let body = OriginBody.random(seed: 3, size: 200_000)
+        stage.origin.when("/e.bin", .gated(body, after: 100_000, gate))
+        let get = ["get", stage.origin.url("/e.bin"), "--output", stage.folder.path]
+        let first = try stage.terminal(get, output: "first")
+        try await eventually("there is a bar") {
+            try stage.text("first").contains("97.7 KiB/195.3 KiB")
+        }
+        try first.press("\u{3}")
+        #expect(await first.process.status() == 130)
+        let told = try stage.text("first")
+        #expect(told.contains("Continue: transferctl get --session transferctl"))
+        #expect(told.contains("\u{1b}[J"))
+        gate.open()
+        let second = try stage.terminal(["get", "--output", stage.folder.path], output: "second")
+        #expect(await second.process.status() == 0)
+        #expect(try stage.text("second").contains("1 completed, 0 failed"))
+        let file = try Data(contentsOf: URL(filePath: "\(stage.folder.path)/e.bin"))
+        #expect([UInt8](file) == body.bytes)
+        #expect(stage.origin.log.now.requests(at: "/e.bin").count == 1)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func cancelsAtASecondCtrlC() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        stage.origin.when("/f.bin", .gated(.random(seed: 4, size: 5000), after: 10, gate))
+        let get = ["get", stage.origin.url("/f.bin"), "--output", stage.folder.path]
+        let command = try stage.terminal(get, output: "first")
+        await stage.origin.log.arrived(1, at: "/f.bin")
+        try command.press("\u{3}")
+        try await eventually("it asks") { try stage.text("first").contains("Ctrl-C again") }
+        try command.press("\u{3}")
+        #expect(await command.process.status() == 130)
+        let listed = try await stage.run(["tasks", "transferctl", "--json"])
+        let task = try JSONDecoder().decode(TaskDocument.self, from: Data(listed.output.utf8))
+        #expect(task.state == "cancelled")
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func completesItsCommandsInShells() async throws {
+        let stage = try await TransferctlStage()
+        stage.origin.stop()
+        for shell in ["bash", "zsh", "fish"] {
+            let made = try await stage.run(["--generate-completion-script", shell])
+            #expect(made.status == 0)
+            for command in ["attach", "deliveries", "contexts"] {
+                #expect(made.output.contains(command), "\(shell)")
+            }
+            if shell == "bash" { try stage.folder.write(made.output, to: "completion") }
+        }
+        let ask = """
+            source \(stage.folder.path)/completion
+            COMP_WORDS=(transferctl att) COMP_CWORD=1 COMP_LINE='transferctl att' COMP_POINT=15
+            $(complete -p transferctl | sed 's/.*-F \\([^ ]*\\).*/\\1/') transferctl att transferctl
+            echo "${COMPREPLY[@]}"
+            """
+        let bash = try ChildProcess(
+            "bash",
+            ["-c", ask],
+            environment: Program.environment,
+            output: .overwriting("\(stage.folder.path)/completed")
+        )
+        #expect(await bash.status() == 0)
+        #expect(try stage.text("completed") == "attach\n")
         #expect(await stage.service.terminate() == 0)
     }
 }

@@ -25,6 +25,8 @@ public struct TransferError: Error, Sendable {
         public static let sessionClosed = Code(rawValue: "session_closed")
         /// A file of this machine could not be read or written.
         public static let fileFailure = Code(rawValue: "file_failure")
+        /// A file of this machine is there already, and must not be replaced.
+        public static let fileExists = Code(rawValue: "file_exists")
         /// A setting is missing or has no meaning.
         public static let misconfigured = Code(rawValue: "misconfigured")
 

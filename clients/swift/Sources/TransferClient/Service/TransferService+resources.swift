@@ -19,28 +19,71 @@ extension TransferService {
         }
     }
 
-    /// Returns a page of a session's tasks, in the order of submission: those in `states`, or all
-    /// of them, behind the `nextCursor` of the page before.
-    public func tasks(
-        ofSession identifier: String,
-        states: [String] = [],
-        after cursor: String? = nil
-    ) async throws(TransferError) -> Page<TaskDocument> {
-        var query = ["limit=200"]
-        if !states.isEmpty { query.append("state=\(states.joined(separator: ","))") }
-        if let cursor { query.append("cursor=\(PercentEncoding.encodeSegment(cursor))") }
-        let path = "\(APIPath.session(identifier))/tasks?\(query.joined(separator: "&"))"
-        return try await get(ServiceRequest("GET", path).ofClient())
-    }
-
     /// Returns a task.
     public func task(_ identifier: String) async throws(TransferError) -> TaskDocument {
         try await get(ServiceRequest("GET", APIPath.task(identifier)))
     }
 
+    /// Returns a task as it is after a verb: `resume`, `suspend`, `cancel` or `retry`.
+    ///
+    /// - Throws: ``TransferError``, for a running request that must not be sent twice with the code
+    ///   `request_in_flight`.
+    public func control(
+        _ verb: String,
+        task identifier: String
+    ) async throws(TransferError) -> TaskDocument {
+        try await get(
+            ServiceRequest("POST", "\(APIPath.task(identifier))/\(verb)").repeatable()
+        )
+    }
+
+    /// Starts a verb for the tasks of a session that are in certain states, and returns how far it
+    /// is.
+    public func control(
+        _ request: BulkOperationRequest,
+        tasksOfSession identifier: String
+    ) async throws(TransferError) -> BulkOperationDocument {
+        try await get(
+            ServiceRequest(
+                "POST",
+                "\(APIPath.session(identifier))/bulk-operations",
+                json: request
+            ).ofClient()
+        )
+    }
+
+    /// Returns the newest attempts of a task that have ended, in the order in which they began.
+    public func attempts(
+        ofTask identifier: String
+    ) async throws(TransferError) -> [AttemptDocument] {
+        let list: AttemptList = try await get(
+            ServiceRequest("GET", "\(APIPath.task(identifier))/attempts")
+        )
+        return list.items
+    }
+
+    /// Returns the timings and counts of a task.
+    public func metrics(
+        ofTask identifier: String
+    ) async throws(TransferError) -> TaskMetricsDocument {
+        try await get(ServiceRequest("GET", "\(APIPath.task(identifier))/metrics"))
+    }
+
     /// Returns the bytes of a completed task.
     public func content(ofTask identifier: String) -> TransferBytes {
         TransferBytes(service: self, path: APIPath.content(of: identifier))
+    }
+
+    /// Returns a session, which is created if it is not there.
+    public func makeSession(_ identifier: String) async throws(TransferError) -> SessionDocument {
+        try await get(ServiceRequest("PUT", APIPath.session(identifier)).ofClient())
+    }
+
+    /// Returns a host with its last decisions, such as `files.example:443`.
+    public func host(_ name: String) async throws(TransferError) -> HostDocument {
+        try await get(
+            ServiceRequest("GET", "/v1/hosts/\(PercentEncoding.encodeSegment(name))")
+        )
     }
 
     /// Creates a subscription; its secret is shown only here.
@@ -55,6 +98,15 @@ extension TransferService {
     /// Deletes a subscription.
     public func unsubscribe(_ identifier: String) async throws(TransferError) {
         _ = try await call(ServiceRequest("DELETE", APIPath.subscription(identifier)))
+    }
+
+    /// Sends a message again that was not accepted at the first attempt.
+    ///
+    /// - Returns: the message; its attempts tell later what became of it.
+    public func replay(delivery identifier: String) async throws(TransferError) -> DeliveryDocument
+    {
+        // Not repeated after a lost response: each call sends the message once more.
+        try await get(ServiceRequest("POST", "\(APIPath.delivery(identifier))/replay"))
     }
 
     /// Acknowledges `session.events_finished` after the answer ``WebhookAnswer/later``.

@@ -13,6 +13,8 @@ final class TaskSubmitter: Sendable {
         /// The tasks whose request is under way.
         var submitting: [TransferTask] = []
         var isRunning = false
+        /// Those who wait until nothing is left to submit.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -49,15 +51,30 @@ final class TaskSubmitter: Sendable {
         }
     }
 
+    /// Waits until each task that was added has been accepted or refused.
+    func drain() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.isRunning { state.waiters.append(continuation) }
+                return !state.isRunning
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
     /// Takes the tasks of one request; with none, the run ends.
     private func takeBatch() -> [TransferTask] {
-        state.withLock { state in
+        let (batch, waiters) = state.withLock { state in
             let batch = Array(state.waiting.prefix(SubmitRequest.tasksMax))
             state.waiting.removeFirst(batch.count)
             state.submitting = batch
-            if batch.isEmpty { state.isRunning = false }
-            return batch
+            guard batch.isEmpty else { return (batch, [CheckedContinuation<Void, Never>]()) }
+            state.isRunning = false
+            defer { state.waiters = [] }
+            return (batch, state.waiters)
         }
+        for waiter in waiters { waiter.resume() }
+        return batch
     }
 
     /// Submits tasks, in several requests if one would be too long.

@@ -22,12 +22,14 @@ extension TransferSession {
     /// Leaves the session as it is and gives its tasks back, so that another process can take them
     /// over at once.
     ///
-    /// Nobody is told of its events any more. Tasks of this process that wait for a result get the
+    /// Tasks that were resumed are submitted before that, so that none is lost; each is accepted or
+    /// refused within the time of the service's `retryPolicy`. Nobody is told of its events any more. Tasks of this process that wait for a result get the
     /// error `session_closed`; the transfers themselves go on.
     ///
     /// - Throws: ``TransferError`` when the service could not be told; leases then end by
     ///   themselves.
     public func close() async throws(TransferError) {
+        await submitter.drain()
         shut(TransferError(.sessionClosed, "The session was closed."))
         try await leases.release(at: service)
     }

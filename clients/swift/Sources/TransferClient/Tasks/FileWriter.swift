@@ -13,6 +13,9 @@ struct FileWriter: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let number: Int32
 
+        /// Whether another file has the name.
+        var isOfExistingFile: Bool { number == EEXIST }
+
         var description: String { String(cString: strerror(number)) }
     }
 
@@ -39,11 +42,19 @@ struct FileWriter: Sendable {
     }
 
     /// Makes the bytes durable and gives the file its name.
-    func publish() async throws {
+    ///
+    /// - Throws: ``Failure`` with `EEXIST` when another file has the name and must keep it.
+    func publish(overwrite: Bool) async throws {
         let (handle, temporary, target) = (handle, temporary, target)
         try await NIOThreadPool.singleton.runIfActive {
             try handle.synchronize()
             try handle.close()
+            guard overwrite else {
+                // A link never replaces a file, where a rename would.
+                guard link(temporary.path, target.path) == 0 else { throw Failure(number: errno) }
+                unlink(temporary.path)
+                return
+            }
             guard rename(temporary.path, target.path) == 0 else { throw Failure(number: errno) }
         }
     }

@@ -1,5 +1,4 @@
 public import Foundation
-import NIOPosix
 public import TransferWire
 
 /// The result of a completed task: the file of a download, or the response to an upload.
@@ -31,14 +30,22 @@ public struct TransferResult: Sendable {
         return data
     }
 
-    /// Writes the bytes to a file, and replaces one that is there.
+    /// Writes the bytes to a file.
     ///
-    /// They are written beside it and renamed at the end: no reader sees a part of them, and after
-    /// an error the old file is as it was.
+    /// They are written beside it, and get its name at the end: no reader sees a part of them, and
+    /// after an error an old file is as it was.
     ///
-    /// - Parameter file: a file in a directory that exists.
-    /// - Throws: ``TransferError``, with the code `file_failure` when the file cannot be written.
-    public func moveFile(to file: URL) async throws(TransferError) {
+    /// - Parameters:
+    ///   - file: a file in a directory that exists.
+    ///   - overwrite: whether a file that is there is replaced.
+    ///   - wrote: called with the number of bytes written so far, after each part.
+    /// - Throws: ``TransferError``, with the code `file_exists` when one is there that must stay,
+    ///   and `file_failure` when the file cannot be written.
+    public func moveFile(
+        to file: URL,
+        overwrite: Bool = true,
+        wrote: (@Sendable (Int64) -> Void)? = nil
+    ) async throws(TransferError) {
         let writer: FileWriter
         do {
             writer = try await FileWriter(for: file)
@@ -46,11 +53,19 @@ public struct TransferResult: Sendable {
             throw TransferError(.fileFailure, "The file cannot be created: \(error)")
         }
         do {
-            for try await part in bytes { try await writer.write(part) }
-            try await writer.publish()
+            var count: Int64 = 0
+            for try await part in bytes {
+                try await writer.write(part)
+                count += Int64(part.count)
+                wrote?(count)
+            }
+            try await writer.publish(overwrite: overwrite)
         } catch {
             await writer.discard()
             if let error = error as? TransferError { throw error }
+            if !overwrite, (error as? FileWriter.Failure)?.isOfExistingFile == true {
+                throw TransferError(.fileExists, "There is a file of that name.")
+            }
             throw TransferError(.fileFailure, "The file cannot be written: \(error)")
         }
     }

@@ -11,13 +11,15 @@ struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Receives the webhooks of a session, verifies them, and prints their events.",
         discussion: """
-            Subscribes itself, and removes the subscription when it is stopped. The service must \
+            Creates the session if it is not there, subscribes itself, and removes the subscription when it is stopped. The service must \
             be allowed to reach this machine.
             """
     )
 
     /// The most bytes of one message: twenty failed tasks with the longest client strings.
     private static let bodyBytesMax = 16 << 20
+
+    @OptionGroup var options: ServiceOptions
 
     @Argument(help: "The name of the session.")
     var session: String
@@ -26,8 +28,9 @@ struct Listen: AsyncParsableCommand {
     var port = 0
 
     mutating func run() async throws {
-        let service = try TransferService()
-        let session = session
+        let service = try options.service()
+        // A receiver is often started before the first task.
+        let session = try await service.makeSession(session).identifier
         let receiver = HookReceiver()
         let router = Router()
         router.post("/") { request, _ in

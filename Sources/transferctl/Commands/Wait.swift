@@ -9,6 +9,8 @@ struct Wait: AsyncParsableCommand {
         discussion: "Exits with 1 if a task of the session's generation failed."
     )
 
+    @OptionGroup var options: ServiceOptions
+
     @Argument(help: "The name of the session.")
     var session: String
 
@@ -16,7 +18,7 @@ struct Wait: AsyncParsableCommand {
     var json = false
 
     mutating func run() async throws {
-        let document = try await TransferService().finishedSession(session)
+        let document = try await options.service().finishedSession(session)
         if json {
             try Output.json(document)
         } else {

@@ -8,6 +8,8 @@ struct Events: AsyncParsableCommand {
         abstract: "Prints the events of a session, from the oldest that is kept."
     )
 
+    @OptionGroup var options: ServiceOptions
+
     @Argument(help: "The name of the session.")
     var session: String
 
@@ -21,7 +23,7 @@ struct Events: AsyncParsableCommand {
     var json = false
 
     mutating func run() async throws {
-        let service = try TransferService()
+        let service = try options.service()
         let last = try await service.session(session).lastEventSequence
         guard follow || last > 0 else { return }
         // All types are read, so that the last one is seen whatever is printed.
@@ -39,6 +41,6 @@ struct Events: AsyncParsableCommand {
             "\(event.sequence)", event.message.timestamp.rfc3339, event.message.type,
             task?.id ?? "", task?.clientPersistedString ?? "", task?.error?.message ?? "",
         ]
-        try Output.line(fields.joined(separator: "\t"))
+        try Output.line(fields.map { TerminalText.safe($0) }.joined(separator: "\t"))
     }
 }

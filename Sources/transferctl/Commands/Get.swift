@@ -1,0 +1,201 @@
+import ArgumentParser
+import Foundation
+import Synchronization
+import TransferClient
+import TransferWire
+
+/// `transferctl get`: downloads URLs into a folder.
+struct Get: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Downloads URLs into a folder.",
+        discussion: """
+            The transfers go on when the command is stopped; `transferctl get` with the same \
+            session and no URLs continues with them. A file that is there is never replaced: the \
+            new one gets a number.
+            """
+    )
+
+    /// The most results that are read from the service at once.
+    private static let saversMax = 8
+
+    @OptionGroup var options: ServiceOptions
+
+    @Argument(help: "The URLs; none to continue with those of a stopped command.")
+    var urls: [String] = []
+
+    @Option(name: .shortAndLong, help: "The folder of the files, made if it is not there.")
+    var output = "."
+
+    @Option(help: "The name of the session.")
+    var session = "transferctl"
+
+    @Option(help: "The checksum of a single URL's file, such as sha-256=HEX; may be repeated.")
+    var checksum: [String] = []
+
+    @Flag(help: "Print each file as JSON on a line.")
+    var json = false
+
+    mutating func validate() throws {
+        guard checksum.isEmpty || urls.count == 1 else {
+            throw ValidationError("A checksum is of one file: name one URL.")
+        }
+        guard checksum.allSatisfy({ $0.contains("=") }) else {
+            throw ValidationError("A checksum has the form sha-256=HEX.")
+        }
+    }
+
+    mutating func run() async throws {
+        let folder = URL(filePath: output)
+        // Before anything is submitted: nothing is downloaded that has no place.
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let reporter = ProgressReporter()
+        let listener = TransferListener(reporter)
+        let service = try options.service()
+        let session = TransferSession(
+            configuration: .background(withIdentifier: session),
+            service: service,
+            delegate: listener
+        )
+        let tasks = try await takeOver(session, reporter) + submit(to: session)
+        reporter.update { progress, _ in progress.add(tasks.count) }
+        let saver = ResultSaver(folder: folder, reporter: reporter)
+        let (name, output, json) = (self.session, output, json)
+        try await Interruption.handling(reporter) {
+            "Continue: transferctl get --session \(name) --output \(output)"
+        } detach: {
+            try await session.close()
+        } cancel: {
+            try await session.close()
+            try await Self.cancel(tasks, at: service)
+        } _: {
+            try await reporter.whileShowing {
+                try await Self.take(tasks, listener, reporter) { task in
+                    let file = try await saver.save(task)
+                    try Self.tell(task, file, reporter, isOneOf: tasks.count, json: json)
+                }
+            }
+            try await session.close()
+        }
+        let end = reporter.current
+        if reporter.isLive {
+            Output.complain("\(end.completed) completed, \(end.failed) failed")
+        }
+        if end.failed > 0 { throw ExitCode(1) }
+    }
+
+    /// Takes over the downloads of a command that was stopped.
+    private func takeOver(
+        _ session: TransferSession,
+        _ reporter: ProgressReporter
+    ) async throws -> [TransferTask] {
+        var tasks: [TransferTask] = []
+        for found in try await session.reconnect(owner: "transferctl") {
+            switch found {
+            case .failure(let error):
+                reporter.note("\(error.taskIdentifier): \(error.message)")
+            case .success(let task):
+                guard task.kind == .download else { continue }
+                // A failure that an earlier command has told of is none of this one's.
+                if !urls.isEmpty, task.state == .completed, task.error != nil { continue }
+                if task.state == .suspended { task.resume() }
+                tasks.append(task)
+            }
+        }
+        return tasks
+    }
+
+    private func submit(to session: TransferSession) -> [TransferTask] {
+        let checksums = checksum.map { text in
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            return (parts[0], JSONValue.string(parts.count > 1 ? parts[1] : ""))
+        }
+        return urls.map { url in
+            var request = TransferRequest(url: url)
+            request.options["progress_interval"] = .integer(1)
+            if !checksums.isEmpty {
+                request.options["checksums"] = .object(Dictionary(checksums) { $1 })
+            }
+            let task = session.downloadTask(with: request)
+            // A task without a client string cannot be taken over.
+            task.taskDescription = url
+            task.resume()
+            return task
+        }
+    }
+
+    /// Saves the results of tasks as these end, a few at once, until none is left.
+    private static func take(
+        _ tasks: [TransferTask],
+        _ listener: TransferListener,
+        _ reporter: ProgressReporter,
+        save: @escaping @Sendable (TransferTask) async throws -> Void
+    ) async throws {
+        var remaining = Set(tasks)
+        guard !remaining.isEmpty else { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var running = 0
+            for try await task in listener.ended where remaining.remove(task) != nil {
+                if running == saversMax {
+                    try await group.next()
+                    running -= 1
+                }
+                running += 1
+                group.addTask {
+                    let outcome = try await Self.outcome(of: task, reporter, save)
+                    let id = task.taskIdentifier ?? ""
+                    reporter.update { progress, _ in progress.end(id, outcome) }
+                }
+                if remaining.isEmpty { break }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func outcome(
+        of task: TransferTask,
+        _ reporter: ProgressReporter,
+        _ save: (TransferTask) async throws -> Void
+    ) async throws -> String {
+        do {
+            try await save(task)
+            return "completed"
+        } catch let error as TransferError {
+            if Task.isCancelled { throw error }
+            reporter.noteFailure(
+                "\(task.originalRequest.url): \(error)",
+                session: task.session.configuration.identifier
+            )
+            return "failed"
+        }
+    }
+
+    private static func tell(
+        _ task: TransferTask,
+        _ file: URL,
+        _ reporter: ProgressReporter,
+        isOneOf count: Int,
+        json: Bool
+    ) throws {
+        let url = task.originalRequest.url
+        if json { return try Output.json(["url": url, "path": file.path]) }
+        let line = "\(TerminalText.safe(url)) -> \(TerminalText.safe(file.path))"
+        guard reporter.isLive, Output.isTerminal else { return try Output.line(line) }
+        if count <= ProgressReporter.linesMax { reporter.note(line) }
+    }
+
+    private static func cancel(_ tasks: [TransferTask], at service: TransferService) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, id) in tasks.compactMap(\.taskIdentifier).enumerated() {
+                if index >= saversMax { try await group.next() }
+                group.addTask {
+                    do throws(TransferError) {
+                        _ = try await service.control("cancel", task: id)
+                    } catch  where error.problem?.code == .unknownTask {
+                        // Its result has been saved, and the task removed.
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

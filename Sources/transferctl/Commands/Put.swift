@@ -1,0 +1,80 @@
+import ArgumentParser
+import Foundation
+import TransferClient
+import TransferWire
+
+/// `transferctl put`: uploads a file to a URL.
+struct Put: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Uploads a file to a URL, and prints the response.",
+        discussion: """
+            The file is sent to the service first; from then on the upload goes on when the \
+            command is stopped.
+            """
+    )
+
+    /// The most bytes of a response that are printed.
+    private static let responseBytesMax = 1 << 20
+
+    @OptionGroup var options: ServiceOptions
+
+    @Argument(help: "The file.", completion: .file())
+    var file: String
+
+    @Argument(help: "The URL.")
+    var url: String
+
+    @Option(help: "The name of the session.")
+    var session = "transferctl-put"
+
+    @Option(help: "The method of the request.")
+    var method = "PUT"
+
+    mutating func run() async throws {
+        let reporter = ProgressReporter()
+        let service = try options.service()
+        let session = TransferSession(
+            configuration: .background(withIdentifier: session),
+            service: service,
+            delegate: TransferListener(reporter)
+        )
+        var request = TransferRequest(url: url)
+        request.httpMethod = method
+        request.options["progress_interval"] = .integer(1)
+        let task = session.uploadTask(with: request, fromFile: URL(filePath: file))
+        task.taskDescription = file
+        reporter.update { progress, time in
+            progress.add(1)
+            progress.report("", name: file, state: "sending", bytes: 0, of: nil, at: time)
+        }
+        task.resume()
+        try await Interruption.handling(reporter) { [name = self.session] in
+            Self.isSent(task)
+                ? "Attach again: transferctl attach \(name)"
+                : "But the file has not been sent: without a second Ctrl-C, too, it is cancelled."
+        } detach: {
+            try await session.close()
+            if !Self.isSent(task) { try await Self.cancel(task, at: service) }
+        } cancel: {
+            try await session.close()
+            try await Self.cancel(task, at: service)
+        } _: {
+            let body = try await reporter.whileShowing {
+                try await task.result().data(upTo: Self.responseBytesMax)
+            }
+            try FileHandle.standardOutput.write(contentsOf: body)
+            try await task.remove()
+            try await session.close()
+        }
+    }
+
+    /// Whether the service has the whole file; a task whose bytes have not come is suspended.
+    private static func isSent(_ task: TransferTask) -> Bool {
+        task.serviceState.map { $0 != "suspended" } ?? false
+    }
+
+    private static func cancel(_ task: TransferTask, at service: TransferService) async throws {
+        guard let id = task.taskIdentifier else { return }
+        _ = try await service.control("cancel", task: id)
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import transferctl
+
+@Suite struct FileNamesTests {
+    @Test func givesNoNameTwice() {
+        var names = FileNames()
+        let taken = ["a-1.bin", "b"]
+        let given = [
+            "a.bin", "a.bin", "a.bin", "b", ".hidden", ".hidden", "../x/..", "/etc/passwd",
+        ]
+        .map { names.claim($0) { taken.contains($0) } }
+        #expect(
+            given == [
+                "a.bin", "a-2.bin", "a-3.bin", "b-1", ".hidden", ".hidden-1", "file", "passwd",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("http://a/b/c.txt?x=/y", "c.txt"), ("http://a/b/#/z", "b"), ("http://a", "file"),
+        ("http://a/", "file"), ("http://a/..", "file"),
+    ])
+    func findsTheNameInAURL(url: String, name: String) {
+        #expect(FileNames.name(of: url) == name)
+    }
+}
