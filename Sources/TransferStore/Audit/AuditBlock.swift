@@ -1,3 +1,5 @@
+import TransferModel
+
 /// A sealed block of the audit log, by which a copy kept elsewhere can be compared with the log.
 package struct AuditBlock: Sendable, Equatable {
     /// The number of the block, from 1.
@@ -12,29 +14,19 @@ package struct AuditBlock: Sendable, Equatable {
 
     /// Reads a block as ``description`` writes it; nil if `text` has another form.
     package init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = Int64(String(Substring(parts[0]))), number > 0,
-            parts[1].count == 64
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = Int64(parts[0]), number > 0,
+            let digest = Checksum(.sha256, hex: String(parts[1]))
         else { return nil }
-        var bytes: [UInt8] = []
-        var digits = parts[1]
-        while !digits.isEmpty {
-            guard let byte = UInt8(String(Substring(digits.prefix(2))), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-            digits = digits.dropFirst(2)
-        }
-        self.init(number: number, sha256: bytes)
+        self.init(number: number, sha256: digest.bytes)
     }
 }
 
 extension AuditBlock: CustomStringConvertible {
     /// The number and the digest, as `7:0123…`.
     package var description: String {
-        let digits = sha256.map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-        return "\(number):\(digits.joined())"
+        // What the database holds has that length by a constraint.
+        "\(number):\(Checksum(.sha256, bytes: sha256)?.description ?? "")"
     }
 }

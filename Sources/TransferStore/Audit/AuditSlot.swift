@@ -25,9 +25,11 @@ package final class AuditSlot: Sendable {
         }
     }
 
-    /// Lets another transaction take the entry, because the last one did not do what the call is
-    /// for.
+    /// Lets another transaction take the entry, because the last one changed nothing or failed.
     func giveBack() { isTaken.withLock { $0 = false } }
+
+    /// Notes that a statement of its own has stored the entry with the change.
+    func markRecorded() { isTaken.withLock { $0 = true } }
 
     /// Runs `body`, whose first change takes the entry along.
     package func recording<Value>(
@@ -36,12 +38,11 @@ package final class AuditSlot: Sendable {
         try await Self.$current.withValue([self]) { try await body() }
     }
 
-    /// Runs `body`, whose first change takes the entries of all `slots` along.
-    static func recording<Value: Sendable>(
-        _ slots: [AuditSlot],
+    /// Runs `body`, whose statements store the entries themselves.
+    static func withoutRecording<Value: Sendable>(
         _ body: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError> = await $current.withValue(slots) {
+        let result: Result<Value, StoreError> = await $current.withValue([]) {
             do throws(StoreError) {
                 return .success(try await body())
             } catch {

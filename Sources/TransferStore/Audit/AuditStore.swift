@@ -11,20 +11,42 @@ package struct AuditStore: Sendable {
 }
 
 extension AuditStore {
-    /// Returns the statement that stores entries, to be run with the change that they are about.
+    /// Returns the statement that stores entries.
     static func insert(_ entries: [AuditEntry]) -> Query {
+        "\(insertion(of: entries.map { (0, $0) })) WHERE c.is_one"
+    }
+
+    /// Returns the statement that stores entries behind the statements of the change that they are
+    /// about, in its transaction; it stores none if these changed nothing.
+    ///
+    /// A transaction that only locked rows counts as a change.
+    static func insertWithChange(_ entries: [AuditEntry]) -> Query {
         """
-        INSERT INTO audit_entry (
-            epoch, request_id, actor, tenant_id, peer, action, object, status, code)
-        SELECT c.epoch, e.request_id, e.actor, e.tenant_id, e.peer, e.action, e.object, e.status,
-            e.code
-        FROM audit_chain c CROSS JOIN unnest(
-            \(entries.map(\.requestID)), \(entries.map(\.actor)), \(entries.map { $0.tenant?.uuid }),
-            \(entries.map(\.peer)), \(entries.map(\.action)), \(entries.map(\.object)),
-            \(entries.map { $0.status.map { Int16(clamping: $0) } }), \(entries.map(\.code))
-        ) AS e (request_id, actor, tenant_id, peer, action, object, status, code)
-        WHERE c.is_one
+        \(insert(entries)) AND pg_current_xact_id_if_assigned() IS NOT NULL
         """
+    }
+
+    /// Returns the statement that stores the entries of those batches of a submission that are
+    /// stored; expects `counter(batch)`.
+    static func insertStored(_ entries: [(batch: Int64, entry: AuditEntry)]) -> Query {
+        "\(insertion(of: entries)) JOIN counter k USING (batch) WHERE c.is_one"
+    }
+
+    /// Returns the statement, without its condition, that stores entries.
+    private static func insertion(of items: [(batch: Int64, entry: AuditEntry)]) -> Query {
+        let entries = items.map(\.entry)
+        return """
+            INSERT INTO audit_entry (
+                epoch, request_id, actor, tenant_id, peer, action, object, status, code)
+            SELECT c.epoch, e.request_id, e.actor, e.tenant_id, e.peer, e.action, e.object, e.status,
+                e.code
+            FROM audit_chain c CROSS JOIN unnest(
+                \(items.map(\.batch)), \(entries.map(\.requestID)), \(entries.map(\.actor)),
+                \(entries.map { $0.tenant?.uuid }), \(entries.map(\.peer)),
+                \(entries.map(\.action)), \(entries.map(\.object)),
+                \(entries.map { $0.status.map { Int16(clamping: $0) } }), \(entries.map(\.code))
+            ) AS e (batch, request_id, actor, tenant_id, peer, action, object, status, code)
+            """
     }
 
     /// Stores entries of calls that changed nothing, such as refused ones.

@@ -68,18 +68,17 @@ package struct Database: Sendable {
     /// changes something.
     func run(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {
         let slots = AuditSlot.current
-        guard !slots.isEmpty, queries.contains(where: \.changesRows) else {
-            return try await transaction(queries)
-        }
+        guard slots.contains(where: { !$0.isRecorded }), queries.contains(where: \.changesRows)
+        else { return try await transaction(queries) }
         let entries = slots.compactMap { slot in slot.take().map { (slot, $0) } }
         guard !entries.isEmpty else { return try await transaction(queries) }
-        do throws(StoreError) {
-            let rows = try await transaction(queries + [AuditStore.insert(entries.map(\.1))])
-            return rows.dropLast()
-        } catch {
-            for (slot, _) in entries { slot.giveBack() }
-            throw error
-        }
+        var isStored = false
+        defer { if !isStored { for (slot, _) in entries { slot.giveBack() } } }
+        let rows = try await transaction(
+            queries + [AuditStore.insertWithChange(entries.map(\.1))]
+        )
+        isStored = (rows.last?.affectedCount ?? 0) > 0
+        return rows.dropLast()
     }
 
     private func transaction(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {

@@ -6,4 +6,9 @@ struct SessionBatch: Sendable {
     var requests: [SubmissionRequest]
 
     var submissions: [TaskSubmission] { requests.flatMap(\.submissions) }
+
+    /// Notes that the audit entries of the requests have been stored with their tasks.
+    func markRecorded() {
+        for slot in requests.flatMap(\.audit) { slot.markRecorded() }
+    }
 }

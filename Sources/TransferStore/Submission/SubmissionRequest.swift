@@ -5,7 +5,7 @@ struct SubmissionRequest: Sendable {
     let submissions: [TaskSubmission]
     let session: SessionKey
     let idempotency: IdempotencyRecord?
-    /// The audit entries of the caller, which the transaction of a group takes along.
+    /// The audit entries of the caller, which the statement stores with the tasks.
     var audit = AuditSlot.current
 
     var size: SubmissionSize {

@@ -26,8 +26,6 @@ extension SubmissionStore {
             batch.answer(.success(.accepted(generation: generation)))
         }
         let left = batches.indices.filter { generations[$0] == nil }.map { batches[$0] }
-        // What the group did not store is recorded with the transaction that stores it.
-        for batch in left { batch.giveBackAudit() }
         let stored = Set(batches.map(\.session)).subtracting(left.map(\.session))
         gatherer.groupEnded(freeing: stored, on: self)
         await withTaskGroup(of: Void.self) { tasks in
@@ -79,10 +77,6 @@ private struct MemberBatch: Sendable {
 
     func answer(_ outcome: SubmissionGatherer.Outcome) {
         for member in members { member.answer(outcome) }
-    }
-
-    func giveBackAudit() {
-        for slot in members.flatMap(\.request.audit) { slot.giveBack() }
     }
 
     static func of(_ group: [SubmissionGatherer.Member]) -> [MemberBatch] {

@@ -114,12 +114,21 @@ extension SubmissionStore {
             ),
             \(Self.partial(columns)),
             \(Fragment.wake),
+            \(Self.auditRow(of: batches))
             \(try IdempotencyStore(database).keepAnswers(batches))
             SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
                 (SELECT q.maximum FROM quota q
                 WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
             FROM batch l LEFT JOIN counter c USING (batch)
             """
+    }
+
+    /// Returns the CTE that stores the audit entries of what is stored, if there are any.
+    private static func auditRow(of batches: [SessionBatch]) -> Query {
+        let entries = batches.enumerated().flatMap { index, batch in
+            batch.requests.flatMap(\.audit).map { (batch: Int64(index + 1), entry: $0.entry) }
+        }
+        return entries.isEmpty ? "" : "audit_row AS (\(AuditStore.insertStored(entries))),"
     }
 
     /// Returns the CTE that stores what was asked for; expects `counter` and `given`.

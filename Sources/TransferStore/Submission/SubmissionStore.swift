@@ -44,7 +44,7 @@ extension SubmissionStore {
         let tenant = request.session.tenant
         let batch = SessionBatch(session: request.session, requests: [request])
         let query = try submission(of: [batch], whenLocked: .wait)
-        let rows = try await AuditSlot.recording(request.audit) { () throws(StoreError) in
+        let rows = try await AuditSlot.withoutRecording { () throws(StoreError) in
             try await IdempotencyStore(database).runOnce(query, keeping: request.idempotency)
         }
         guard let rows else {
@@ -59,7 +59,10 @@ extension SubmissionStore {
         let isFit = try row?.decodeIfPresent("is_fit", as: Bool.self)
         let quotaMax = try row?.decodeIfPresent("quota_max", as: Int64.self)
         let isFull = try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
-        if let generation { return .accepted(generation: generation) }
+        if let generation {
+            batch.markRecorded()
+            return .accepted(generation: generation)
+        }
         if isFit ?? false, let quotaMax {
             throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
         }
@@ -83,8 +86,7 @@ extension SubmissionStore {
         whenLocked: LockedSession
     ) async throws(StoreError) -> [Int: Int64] {
         let query = try submission(of: batches, whenLocked: whenLocked)
-        let audit = batches.flatMap { $0.requests.flatMap(\.audit) }
-        let rows = try await AuditSlot.recording(audit) { () throws(StoreError) in
+        let rows = try await AuditSlot.withoutRecording { () throws(StoreError) in
             try await database.run(query)
         }
         var generations: [Int: Int64] = [:]
@@ -92,6 +94,7 @@ extension SubmissionStore {
             let batch = try row.decode("batch", as: Int64.self)
             generations[Int(batch) - 1] = try row.decodeIfPresent("generation")
         }
+        for index in generations.keys { batches[index].markRecorded() }
         return generations
     }
 

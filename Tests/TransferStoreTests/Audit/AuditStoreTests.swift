@@ -310,7 +310,59 @@ import TransferTestSupport
         #expect(Query(stringLiteral: sql).changesRows == changes)
     }
 
-    @Test(arguments: ["", "7", "7:", "0:" + String(repeating: "0", count: 64), "7:zz", "7:0:0"])
+    /// Some requests of a group may be refused: no entry says that they changed anything.
+    @Test func aRefusedSubmissionHasNoEntryOfAChange() async throws {
+        let fixture = try await StoreFixture()
+        func batch(_ session: String, _ slot: AuditSlot) async throws -> SessionBatch {
+            let key = SessionKey(tenant: fixture.tenant, client: .default, identifier: session)
+            return try await slot.recording {
+                let request = SubmissionRequest(
+                    submissions: StoreFixture.submissions(2),
+                    session: key,
+                    idempotency: nil
+                )
+                return SessionBatch(session: key, requests: [request])
+            }
+        }
+        let stored = AuditSlot(Self.entry("stored"))
+        let refused = AuditSlot(Self.entry("refused"))
+        let batches = [
+            try await batch("nowhere", refused),
+            try await batch(StoreFixture.identifier, stored),
+        ]
+        let generations = try await fixture.stores.submissions.submit(batches, whenLocked: .skip)
+        #expect(Set(generations.keys) == [1])
+        #expect(stored.isRecorded)
+        #expect(!refused.isRecorded)
+        let alone = AuditSlot(Self.entry("alone"))
+        _ = try await alone.recording {
+            try await fixture.stores.submissions.submit(
+                StoreFixture.submissions(200),
+                tenant: fixture.tenant,
+                sessionIdentifier: "nowhere"
+            )
+        }
+        #expect(!alone.isRecorded)
+        let rows = try await fixture.aside.execute("SELECT object FROM audit_entry")
+        #expect(try rows.map { try $0.decode("object", as: String.self) } == ["stored"])
+    }
+
+    /// A verb that finds nothing to change has written that nowhere.
+    @Test func aChangeOfNothingHasNoEntry() async throws {
+        let fixture = try await StoreFixture()
+        let slot = AuditSlot(Self.entry("nobody"))
+        let isKnown = try await slot.recording {
+            try await fixture.stores.keys.revokeAPIKey(id: "nobody")
+        }
+        #expect(!isKnown)
+        #expect(!slot.isRecorded)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM audit_entry") == 0)
+    }
+
+    @Test(arguments: [
+        "", "7", "7:", "0:" + String(repeating: "0", count: 64), "7:zz", "7:0:0",
+        "+7:" + String(repeating: "0", count: 64), "7:" + String(repeating: "+0", count: 32),
+    ])
     func whatIsNoBlockIsNotReadAsOne(text: String) {
         #expect(AuditBlock(text) == nil)
     }
