@@ -39,7 +39,7 @@ package struct ConnectionConfiguration: Sendable {
 
     /// Called with the server's address once a connection has been opened, on any thread; not for
     /// a socket of this machine.
-    package var onConnected: @Sendable (PeerAddress) -> Void = { _ in }
+    package var onConnected: @Sendable (ServerAddress) -> Void = { _ in }
 
     /// Creates a configuration with the default settings.
     package init(url: String) { self.url = url }

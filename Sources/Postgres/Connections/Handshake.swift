@@ -72,7 +72,7 @@ struct Handshake: Sendable {
             case PGRES_POLLING_READING: interest = POLLIN
             case PGRES_POLLING_WRITING: interest = POLLOUT
             case PGRES_POLLING_OK:
-                if let peer = PeerAddress(of: unsafe PQsocket(session.server)) {
+                if let peer = ServerAddress(of: unsafe PQsocket(session.server)) {
                     configuration.onConnected(peer)
                 }
                 return session

@@ -19,7 +19,7 @@ struct DatabaseServer: Sendable {
     static func open(
         _ location: DatabaseLocation,
         logger: Logger,
-        onConnected: @escaping @Sendable (PeerAddress) -> Void = { _ in }
+        onConnected: @escaping @Sendable (ServerAddress) -> Void = { _ in }
     ) async throws -> DatabaseServer {
         var server = try await opened(location, logger: logger)
         server.configuration.onConnected = onConnected

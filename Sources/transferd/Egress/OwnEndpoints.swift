@@ -11,7 +11,7 @@ final class OwnEndpoints: Sendable {
         /// The ports at which something of ours listens on this machine.
         var localPorts: Set<UInt16> = []
         /// The addresses of the database on other machines.
-        var remote: Set<PeerAddress> = []
+        var remote: Set<ServerAddress> = []
     }
 
     private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class OwnEndpoints: Sendable {
     }
 
     /// Adds the server at the other end of a connection.
-    func add(_ server: PeerAddress) {
+    func add(_ server: ServerAddress) {
         let isLocal = Self.isLocal(server.bytes)
         state.withLock { state in
             if isLocal {
@@ -38,7 +38,7 @@ final class OwnEndpoints: Sendable {
     func contain(_ address: [UInt8], port: UInt16) -> Bool {
         let (isRemote, isPort) = state.withLock { state in
             (
-                state.remote.contains(PeerAddress(bytes: address, port: port)),
+                state.remote.contains(ServerAddress(bytes: address, port: port)),
                 state.localPorts.contains(port)
             )
         }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The Internet address of a server that a connection leads to.
-package struct PeerAddress: Sendable, Hashable {
+package struct ServerAddress: Sendable, Hashable {
     /// The 4 bytes (IPv4) or 16 (IPv6) in network order.
     package let bytes: [UInt8]
     /// The port in host order.
