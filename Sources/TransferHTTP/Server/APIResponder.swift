@@ -59,7 +59,7 @@ package struct APIResponder: HTTPResponder {
             }
             audit?.add(request, context, record, status: status, code: problem.code.rawValue)
             response = answer(to: problem, requestID: requestID)
-            if problem.code.status == 429 {
+            if status == 429 {
                 // A service that stops waits no longer; the answer is sent all the same.
                 try? await Task.sleep(for: Self.refusalPause)
             }

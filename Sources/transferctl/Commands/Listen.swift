@@ -11,8 +11,8 @@ struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Receives the webhooks of a session, verifies them, and prints their events.",
         discussion: """
-            Creates the session if it is not there, subscribes itself, and removes the subscription when it is stopped. The service must \
-            be allowed to reach this machine.
+            Creates the session if it is not there, subscribes itself, and removes the \
+            subscription when it is stopped. The service must be allowed to reach this machine.
             """
     )
 

@@ -80,6 +80,8 @@ struct ContextFile: Codable, Sendable {
                 attributes: [.posixPermissions: NSNumber(value: 0o600)]
             )
         else { throw CocoaError(.fileWriteUnknown) }
+        // Nothing with a key in it is left behind; after the rename there is nothing to remove.
+        defer { unlink(new.path) }
         let handle = try FileHandle(forWritingTo: new)
         try handle.write(contentsOf: bytes)
         try handle.synchronize()

@@ -77,9 +77,6 @@ final class ProgressReporter: Sendable {
         }
     }
 
-    /// Removes the lines from the terminal.
-    func clear() { screen?.clear() }
-
     private func show() async {
         var last = ""
         while true {

@@ -14,8 +14,7 @@ struct Transferd: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Secrets.self,
-            Audit.self, Doctor.self,
-            Verify.self,
+            Audit.self, Doctor.self, Verify.self,
         ],
         defaultSubcommand: Serve.self
     )

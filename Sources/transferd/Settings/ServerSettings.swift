@@ -30,7 +30,8 @@ struct ServerSettings: Sendable {
                 """
                 TRANSFERD_HOST: on \(host), API keys would cross the network without encryption. \
                 Set TRANSFERD_TLS_CERTIFICATE_FILE and TRANSFERD_TLS_KEY_FILE, listen on 127.0.0.1 \
-                behind a proxy that has TLS, or set TRANSFERD_PLAIN_HTTP to anywhere if that network is trusted or the proxy is on another machine
+                behind a proxy that has TLS, or set TRANSFERD_PLAIN_HTTP to anywhere if that network \
+                is trusted or the proxy is on another machine
                 """
             )
         }

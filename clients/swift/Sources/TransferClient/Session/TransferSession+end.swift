@@ -23,8 +23,9 @@ extension TransferSession {
     /// over at once.
     ///
     /// Tasks that were resumed are submitted before that, so that none is lost; each is accepted or
-    /// refused within the time of the service's `retryPolicy`. Nobody is told of its events any more. Tasks of this process that wait for a result get the
-    /// error `session_closed`; the transfers themselves go on.
+    /// refused within the time of the service's `retryPolicy`. Nobody is told of its events any
+    /// more. Tasks of this process that wait for a result get the error `session_closed`; the
+    /// transfers themselves go on.
     ///
     /// - Throws: ``TransferError`` when the service could not be told; leases then end by
     ///   themselves.
