@@ -155,7 +155,7 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferWebhooks",
                 "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", webhooks,
-                crypto, hummingbird, tls, lifecycle, logging,
+                crypto, deque, hummingbird, tls, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -27,6 +27,7 @@ extension APIResponder {
                         )
                     ),
                     connections: connections,
+                    threads: resources.requestThreads,
                     certificate: certificate
                 )
             },

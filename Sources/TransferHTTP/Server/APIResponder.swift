@@ -107,6 +107,7 @@ package struct APIResponder: HTTPResponder {
             )
             record.caller = caller
             try connections.claim(context.channel, for: caller.tenant)
+            ConnectionTurn.current?.owner = .tenant(caller.tenant)
             context.caller = caller
             if let limit = caller.requestsPerSecondMax {
                 let rate = rates.take(caller.tenant, limit: limit)

@@ -12,6 +12,7 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
 
     let http1: HTTP1Channel
     let connections: ConnectionRegistry
+    let threads: RequestThreads
     /// Encrypts the connections; nil for plain HTTP.
     let certificate: ServerCertificate?
 
@@ -49,6 +50,9 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
 
     func handle(value: AcceptedConnection, logger: Logger) async {
         guard let connection = value.take() else { return }
-        await http1.handle(value: connection, logger: logger)
+        let address = PeerAddress(connection.channel.remoteAddress)
+        await ConnectionTurn(of: address, on: threads).run {
+            await http1.handle(value: connection, logger: logger)
+        }
     }
 }

@@ -15,6 +15,8 @@ final class SharedResources: Sendable {
     let storings: FairBudget
     /// Answers from the moment they are made until they are sent.
     let answers: FairBudget
+    /// The threads that requests run on.
+    let requestThreads = RequestThreads()
     /// The threads for long work on JSON, so that no other request waits behind it.
     let threads: NIOThreadPool
 

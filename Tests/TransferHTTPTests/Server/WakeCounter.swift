@@ -1,10 +1,20 @@
 import Synchronization
 
+@testable import TransferHTTP
+
 /// A counter of how often the API told its worker that there is something to do.
 final class WakeCounter: Sendable {
-    private let number = Mutex(0)
+    private let state = Mutex((count: 0, owner: ConnectionTurn.Owner?.none))
 
-    var value: Int { number.withLock { $0 } }
+    var value: Int { state.withLock { $0.count } }
 
-    func count() { number.withLock { $0 += 1 } }
+    /// In whose turn the request was that told it last.
+    var latestOwner: ConnectionTurn.Owner? { state.withLock { $0.owner } }
+
+    func count() {
+        state.withLock { state in
+            state.count += 1
+            state.owner = ConnectionTurn.current?.owner
+        }
+    }
 }

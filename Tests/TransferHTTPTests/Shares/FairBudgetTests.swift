@@ -92,10 +92,3 @@ import TransferTestSupport
         #expect(shared.submissions.taken == 0)
     }
 }
-
-/// A value that several tasks of a test write.
-private final class Shared<Value: Sendable>: Sendable {
-    let value: Mutex<Value>
-
-    init(_ value: Value) { self.value = Mutex(value) }
-}

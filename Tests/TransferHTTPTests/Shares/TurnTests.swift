@@ -1,0 +1,126 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct TurnTests {
+    @Test func ownersTakeTurns() {
+        var queue = TurnQueue<String, Int>()
+        for number in 1...4 { queue.append(number, of: "many") }
+        for number in 11...12 { queue.append(number, of: "few") }
+        #expect(Self.all(of: &queue) == [1, 11, 2, 12, 3, 4])
+    }
+
+    @Test func whoHadNothingGoesFirst() {
+        var queue = TurnQueue<String, Int>()
+        for number in 1...3 {
+            queue.append(number, of: "first")
+            queue.append(10 + number, of: "second")
+        }
+        _ = queue.popFirst()
+        _ = queue.popFirst()
+        queue.append(100, of: "newcomer")
+        queue.append(101, of: "newcomer")
+        #expect(Self.all(of: &queue) == [100, 2, 12, 101, 3, 13])
+    }
+
+    /// Whoever comes again and again is in the round, so that those with many still have their turn.
+    @Test func aNewcomerIsNewOnce() {
+        var queue = TurnQueue<String, Int>()
+        for number in 1...3 { queue.append(number, of: "many") }
+        var order: [Int] = []
+        for number in 101...103 {
+            queue.append(number, of: "again")
+            for _ in 0..<2 { if let element = queue.popFirst() { order.append(element) } }
+        }
+        #expect(order == [1, 101, 2, 102, 3, 103])
+    }
+
+    @Test func randomTurnsLoseNothing() {
+        var random = SeededGenerator(state: 7)
+        for _ in 0..<100 {
+            var queue = TurnQueue<Int, Int>()
+            var waiting: [Int: [Int]] = [:]
+            for number in 0..<200 {
+                if Bool.random(using: &random) {
+                    let owner = Int.random(in: 0..<5, using: &random)
+                    queue.append(number, of: owner)
+                    waiting[owner, default: []].append(number)
+                } else if let element = queue.popFirst() {
+                    let owner = waiting.first { $0.value.first == element }?.key
+                    #expect(owner != nil, "\(element) overtook one of its owner")
+                    if let owner { waiting[owner]?.removeFirst() }
+                } else {
+                    #expect(waiting.values.allSatisfy { $0.isEmpty })
+                }
+            }
+            #expect(Self.all(of: &queue).count == waiting.values.reduce(0) { $0 + $1.count })
+            #expect(queue.popFirst() == nil)
+        }
+    }
+
+    private static func all<Owner>(of queue: inout TurnQueue<Owner, Int>) -> [Int] {
+        var all: [Int] = []
+        while let element = queue.popFirst() { all.append(element) }
+        return all
+    }
+
+    /// What a quiet tenant does runs before what a loud one has had ready for longer.
+    @Test func aQuietTenantWaitsForNoQueue() async throws {
+        let threads = RequestThreads()
+        let quiet = ConnectionTurn(of: nil, on: threads)
+        quiet.owner = .tenant(TenantID(UUID()))
+        let loud = ConnectionTurn(of: nil, on: threads)
+        loud.owner = .tenant(TenantID(UUID()))
+        let order = Shared<[String]>([])
+        let gate = DispatchSemaphore(value: 0)
+        let blocked = Shared(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<RequestThreads.count {
+                group.addTask(executorPreference: loud) {
+                    blocked.value.withLock { $0 += 1 }
+                    gate.wait()
+                }
+            }
+            try await eventually("all threads are busy") {
+                blocked.value.withLock { $0 } == RequestThreads.count
+            }
+            for _ in 0..<1000 {
+                group.addTask(executorPreference: loud) {
+                    order.value.withLock { $0.append("loud") }
+                }
+            }
+            group.addTask(executorPreference: quiet) {
+                order.value.withLock { $0.append("quiet") }
+            }
+            for _ in 0..<RequestThreads.count { gate.signal() }
+            try await group.waitForAll()
+        }
+        let position = try #require(order.value.withLock { $0.firstIndex(of: "quiet") })
+        #expect(position <= 2 * RequestThreads.count)
+        #expect(order.value.withLock { $0.count } == 1001)
+    }
+
+    /// The steps of a request run on these threads, and those behind its key in its tenant's turn.
+    @Test func aRequestTakesTheTurnOfItsTenant() async throws {
+        let turn = ConnectionTurn(of: nil, on: RequestThreads())
+        await turn.run {
+            #expect(ConnectionTurn.current === turn)
+            withUnsafeCurrentTask { task in
+                #expect(task?.unownedTaskExecutor == turn.asUnownedTaskExecutor())
+            }
+        }
+        try await APIServer.run { server in
+            for tenant in [server.first, server.second] {
+                let answer = try await server.send("PUT", "/v1/sessions/turns", "{}", as: tenant)
+                #expect(answer.status == 201)
+                let tasks = #"[{"url": "https://files.example/1"}]"#
+                _ = try await server.send("POST", "/v1/sessions/turns/tasks", tasks, as: tenant)
+                #expect(server.wakes.latestOwner == .tenant(tenant.id))
+            }
+        }
+    }
+}
