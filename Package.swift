@@ -316,7 +316,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
-                client,
+                client, webhooks,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],

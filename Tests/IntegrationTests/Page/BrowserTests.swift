@@ -5,29 +5,18 @@ import TransferTestSupport
 
 /// The page at `/` in a real browser; `browser/page_test.py` has the cases.
 @Suite(.timeLimit(.minutes(10))) struct BrowserTests {
-    /// The Python with the packages that `.ci/setup --test` has installed.
-    private static var python: String {
-        let environment = ProcessInfo.processInfo.environment
-        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
-        return "\(cache)/transferd-test/bin/python"
-    }
-
     /// Where the pictures of the last run stay, beside the tests' executable.
     private static let screenshots = URL(filePath: Program.path).deletingLastPathComponent()
         .appending(path: "page-screenshots").path
 
     @Test func everyCaseOfThePageHolds() async throws {
-        try #require(
-            FileManager.default.isExecutableFile(atPath: Self.python),
-            "`.ci/setup --test` installs what is missing"
-        )
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         let key = try TestFolder("key")
         try key.write(try await adminKey(in: directory), to: "key")
         let output = try directory.log()
         let run = try ChildProcess(
-            Self.python,
+            try TestTools.program("python"),
             [
                 "\(Checkout.root)/Tests/IntegrationTests/Page/browser/page_test.py",
                 "\(service.announcement.port)", "\(key.path)/key", Self.screenshots,

@@ -5,24 +5,13 @@ import TransferTestSupport
 
 /// Requests that a program generates from `openapi.yaml`, valid and not, and the answers to them.
 @Suite(.timeLimit(.minutes(10))) struct SchemathesisTests {
-    /// The path where `.ci/setup --test` has put the program.
-    private static var program: String {
-        let environment = ProcessInfo.processInfo.environment
-        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
-        return "\(cache)/transferd-test/bin/st"
-    }
-
     @Test func everyAnswerIsAsTheDocumentSays() async throws {
-        try #require(
-            FileManager.default.isExecutableFile(atPath: Self.program),
-            "`.ci/setup --test` installs what is missing"
-        )
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         let output = try directory.log()
         let address = "http://127.0.0.1:\(service.announcement.port)"
         let run = try ChildProcess(
-            Self.program,
+            try TestTools.program("st"),
             [
                 "--config-file", "\(Checkout.root)/.ci/schemathesis.toml",
                 "run", "\(Checkout.root)/openapi.yaml", "--url", address,

@@ -81,7 +81,9 @@ extension OpenAPIDocument {
         guard let content = description.map(schema.resolved)?["content"]?.object else {
             return ["has a body, and documents none"]
         }
-        let name = type?.lowercased().split(separator: ";").first.map(String.init) ?? ""
+        var name = type?.lowercased().split(separator: ";").first.map(String.init) ?? ""
+        // The document says in words that every change may come as this type, too.
+        if name == "application/merge-patch+json" { name = "application/json" }
         guard let media = content[name] ?? content["*/*"] else {
             return ["has a body of type \(name), and documents \(content.keys.sorted())"]
         }

@@ -11,6 +11,8 @@ package struct OpenAPISchema: Sendable {
     private static let annotations: Set<String> = [
         "description", "default", "contentMediaType", "contentEncoding", "title", "example",
         "deprecated", "writeOnly",
+        // They belong to `if`.
+        "then", "else",
     ]
 
     /// Returns the violations in `value`, one line each.
@@ -26,6 +28,7 @@ package struct OpenAPISchema: Sendable {
             case "oneOf", "anyOf": alternatives(value, keyword, argument.array ?? [], path)
             case "allOf":
                 (argument.array ?? []).flatMap { violations(of: value, against: $0, at: path) }
+            case "if": condition(value, argument, schema, path)
             case "type": type(value, argument, path)
             case "properties", "required", "additionalProperties", "unevaluatedProperties",
                 "minProperties", "maxProperties":
@@ -63,6 +66,18 @@ package struct OpenAPISchema: Sendable {
         let count = results.count(where: \.isEmpty)
         let isGood = keyword == "oneOf" ? count == 1 : count > 0
         return isGood ? [] : ["\(path): \(keyword) has \(count) matches"] + results.flatMap { $0 }
+    }
+
+    private func condition(
+        _ value: OpenAPIValue,
+        _ argument: OpenAPIValue,
+        _ schema: OpenAPIValue,
+        _ path: String
+    ) -> [String] {
+        let holds = violations(of: value, against: argument, at: path).isEmpty
+        return schema[holds ? "then" : "else"].map {
+            violations(of: value, against: $0, at: path)
+        } ?? []
     }
 
     private func type(
