@@ -31,10 +31,10 @@ struct ClusterLayout: Equatable, Sendable {
         return length <= Self.socketPathMax ? preferred : "/tmp/transferd-\(hash)"
     }
 
-    /// The connection string that libpq needs.
-    var url: String {
+    /// Returns the connection string with which a role connects by libpq.
+    func url(of role: String) -> String {
         """
-        host=\(Self.quoted(socketDirectory)) port=5432 user=\(Self.userName) \
+        host=\(Self.quoted(socketDirectory)) port=5432 user=\(Self.quoted(role)) \
         dbname=\(Self.databaseName)
         """
     }

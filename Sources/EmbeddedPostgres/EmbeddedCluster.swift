@@ -11,8 +11,6 @@ package import Logging
 /// one starts it, and the last one to stop stops it. After a kill -9 it keeps running and is taken
 /// over by the next start.
 package struct EmbeddedCluster: Sendable {
-    /// The connection string with which libpq connects to it.
-    package let url: String
     private let server: ClusterServer
     private let logger: Logger
 
@@ -35,12 +33,14 @@ package struct EmbeddedCluster: Sendable {
             try server.start(logger)
             return server
         }
-        return EmbeddedCluster(
-            url: server.layout.url,
-            server: server,
-            logger: logger
-        )
+        return EmbeddedCluster(server: server, logger: logger)
     }
+
+    /// The connection string with which libpq connects to it as its superuser, who owns everything.
+    package var url: String { url(of: ClusterLayout.userName) }
+
+    /// Returns the connection string of another role that exists.
+    package func url(of role: String) -> String { server.layout.url(of: role) }
 
     /// Stops the server if no other process uses it; connections end, and commits are safe.
     package func stop() async {

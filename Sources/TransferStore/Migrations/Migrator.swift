@@ -89,6 +89,7 @@ package struct Migrator: Sendable {
                 )
                 logger.info("migration applied", metadata: ["migration": "\(migration.name)"])
             }
+            if !missing.isEmpty { try await ServiceRole.grantAgain(connection) }
             return missing.count
         }
     }

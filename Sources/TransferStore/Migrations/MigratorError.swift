@@ -7,6 +7,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     /// The database has migrations from before the first release.
     case madeInDevelopment
     case floorUnreadable(String)
+    /// Migrations are missing, and the role of the connection may not apply them.
+    case ownerNeeded(count: Int)
     /// Workers that live could not run beside the migration; with the name and version of each.
     case workersLive(String, [String])
 
@@ -42,6 +44,11 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             migration \(file) does not name a version from 1 to its own after \
             "\(Migrator.floorMark)": restore the folder of migrations from the release
+            """
+        case .ownerNeeded(let count):
+            """
+            the database lacks \(count) migrations, and this role may not apply them: run `transferd \
+            migrate` as the owner of the schema, with --grant-to for this role
             """
         case .workersLive(let name, let workers):
             """

@@ -4,6 +4,5 @@ package struct LogPartition: Sendable {
     package let log: PartitionedLog
     /// The table's name and its Monday.
     package let name: String
-    let begin: String
-    let end: String
+    let week: String
 }

@@ -24,8 +24,7 @@ extension PartitionStore {
     ) async throws(StoreError) -> [LogPartition] {
         let rows = try await database.run(
             """
-            SELECT x.name, to_char(x.week, 'YYYY-MM-DD') AS begin,
-                to_char(x.week + interval '7 days', 'YYYY-MM-DD') AS "end"
+            SELECT x.name, to_char(x.week, 'YYYY-MM-DD') AS week
             FROM (
                 SELECT w.week, \(log.rawValue) || to_char(w.week, '_YYYYMMDD') AS name
                 FROM generate_series(
@@ -42,13 +41,15 @@ extension PartitionStore {
             LogPartition(
                 log: log,
                 name: try row.decode("name"),
-                begin: try row.decode("begin"),
-                end: try row.decode("end")
+                week: try row.decode("week")
             )
         }
     }
 
     /// Creates a partition; does nothing when another instance has created it meanwhile.
+    ///
+    /// A function of the database does it, with the rights of the schema's owner: a service's role
+    /// may define nothing.
     ///
     /// - Returns: false when rows of its week are in the default partition, where they then stay.
     /// - Throws: ``StoreError/unavailable(_:)`` also when the log was written or read all the time.
@@ -58,10 +59,8 @@ extension PartitionStore {
                 Self.boundedLocks,
                 Self.retentionLock,
                 """
-                CREATE TABLE IF NOT EXISTS \(identifier: partition.name)
-                PARTITION OF \(identifier: partition.log.rawValue)
-                FOR VALUES FROM \(Self.bound(partition.begin)) TO \(Self.bound(partition.end))
-                \(partition.log.storage)
+                SELECT make_log_partition(
+                    \(partition.log.rawValue), to_date(\(partition.week), 'YYYY-MM-DD'))
                 """,
             ])
             return true
@@ -100,7 +99,7 @@ extension PartitionStore {
         _ = try await database.run([
             Self.boundedLocks,
             Self.retentionLock,
-            "DROP TABLE IF EXISTS \(identifier: name)",
+            "SELECT drop_log_partition(left(\(name), -9), to_date(right(\(name), 8), 'YYYYMMDD'))",
         ])
     }
 
@@ -122,12 +121,6 @@ extension PartitionStore {
             """
         )
         return rows.affectedCount
-    }
-
-    /// Returns the midnight of a day as a literal, because a statement that defines something takes
-    /// no parameters; the database has written the digits itself.
-    private static func bound(_ day: String) -> Query {
-        Query(stringLiteral: "('\(day) 00:00:00+00')")
     }
 
     private static let boundedLocks: Query = """

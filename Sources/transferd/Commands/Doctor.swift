@@ -34,7 +34,7 @@ struct Doctor: AsyncParsableCommand {
             try await Command.withDatabase(database, logger: logger) { database in
                 let kind = database.isPrivate ? "private cluster" : "DATABASE_URL"
                 let pool = ConnectionPool(
-                    configuration: database.configuration,
+                    configuration: database.ownerConfiguration,
                     connectionsMax: 1,
                     loop: database.loop
                 )
@@ -46,12 +46,25 @@ struct Doctor: AsyncParsableCommand {
                     try await migrator.pendingCount($0)
                 }
                 print("ok    \(pending) migrations to be applied by the next start")
+                // Before that, a private cluster may lack the role.
+                if pending == 0 { try await checkRights(database) }
                 try checkContainers(database.location)
             }
         } catch {
             // In PostgreSQL's own words.
             print("fails \(String(reflecting: error))")
             throw ExitCode.failure
+        }
+    }
+
+    private func checkRights(_ database: DatabaseServer) async throws {
+        switch try await database.rights() {
+        case .rows: print("ok    the service's role may change rows, and define nothing")
+        case .definitions(let role, let reason):
+            print(
+                "warns the role \(role) \(reason): give `serve` one that may only change rows "
+                    + "(transferd migrate --grant-to)"
+            )
         }
     }
 

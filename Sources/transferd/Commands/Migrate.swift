@@ -5,7 +5,10 @@ import TransferStore
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring the database's schema to this version.",
-        discussion: "`serve` does the same at its start."
+        discussion: """
+            `serve` does the same at its start, if its role may. A role that may not is prepared with \
+            --grant-to, by the owner of the schema.
+            """
     )
 
     @Option(help: "Take back that many migrations instead, with the data they hold.")
@@ -19,11 +22,22 @@ struct Migrate: AsyncParsableCommand {
     )
     var force = false
 
+    @Option(
+        help: """
+            Also let this role of PostgreSQL, which must exist, do what the service does: change rows, \
+            and define nothing. Later migrations let it use what they add.
+            """
+    )
+    var grantTo: String?
+
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws {
         guard revert.map({ $0 > 0 }) ?? true else {
             throw ValidationError("--revert takes a number from 1.")
+        }
+        guard revert == nil || grantTo == nil else {
+            throw ValidationError("--grant-to does not go with --revert.")
         }
     }
 
@@ -39,6 +53,9 @@ struct Migrate: AsyncParsableCommand {
                 } else {
                     let count = try await migrator.migrate(connection, isForced: force)
                     print("applied \(count)")
+                    guard let grantTo else { return }
+                    try await ServiceRole(name: grantTo).grant(connection)
+                    print("granted to \(grantTo)")
                 }
             }
         }

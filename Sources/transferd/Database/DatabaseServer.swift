@@ -10,7 +10,10 @@ struct DatabaseServer: Sendable {
     let location: DatabaseLocation
     /// The private cluster, if it is one.
     private let cluster: EmbeddedCluster?
+    /// The configuration of connections with the rights of the service, which may be fewer.
     private(set) var configuration: ConnectionConfiguration
+    /// The configuration of connections with the rights of the schema's owner, as far as known.
+    private(set) var ownerConfiguration: ConnectionConfiguration
     let loop: PollLoop
 
     /// Opens the database, starting the private cluster if no other database is named.
@@ -23,6 +26,7 @@ struct DatabaseServer: Sendable {
     ) async throws -> DatabaseServer {
         var server = try await opened(location, logger: logger)
         server.configuration.onConnected = onConnected
+        server.ownerConfiguration.onConnected = onConnected
         return server
     }
 
@@ -32,7 +36,7 @@ struct DatabaseServer: Sendable {
     ) async throws -> DatabaseServer {
         if let url = location.url {
             let loop = try PollLoop(name: "libpq")
-            return DatabaseServer(location: location, cluster: nil, url: url, loop: loop)
+            return DatabaseServer(location, cluster: nil, url: url, ownerURL: url, loop: loop)
         }
         // Others may pass through, as the account of the private cluster must; the files that
         // matter have closed permissions of their own.
@@ -45,21 +49,33 @@ struct DatabaseServer: Sendable {
             logger: logger
         )
         let loop = try PollLoop(name: "libpq")
-        return DatabaseServer(location: location, cluster: cluster, url: cluster.url, loop: loop)
+        return DatabaseServer(
+            location,
+            cluster: cluster,
+            url: cluster.url(of: ServiceRole.nameInPrivateCluster),
+            ownerURL: cluster.url,
+            loop: loop
+        )
     }
 
     private init(
-        location: DatabaseLocation,
+        _ location: DatabaseLocation,
         cluster: EmbeddedCluster?,
         url: String,
+        ownerURL: String,
         loop: PollLoop
     ) {
         self.location = location
         self.cluster = cluster
         self.loop = loop
-        configuration = ConnectionConfiguration(url: url)
-        configuration.serverSettings = Database.serverSettings
-        configuration.sharesSessions = location.pooler == .transaction
+        func configuration(_ url: String) -> ConnectionConfiguration {
+            var configuration = ConnectionConfiguration(url: url)
+            configuration.serverSettings = Database.serverSettings
+            configuration.sharesSessions = location.pooler == .transaction
+            return configuration
+        }
+        self.configuration = configuration(url)
+        ownerConfiguration = configuration(ownerURL)
     }
 
     /// Whether it is the private cluster in the data directory.
@@ -90,14 +106,21 @@ struct DatabaseServer: Sendable {
     /// Stops the private cluster, unless another process still uses it.
     func close() async { await cluster?.stop() }
 
-    /// Runs `body` with a connection of its own.
+    /// Runs `body` with a connection of its own that has the rights of the schema's owner, as far as
+    /// known.
     ///
     /// It is made like all others or, with `url`, past a pooler.
     func withConnection<Result>(
         past url: String? = nil,
         _ body: (Connection) async throws -> Result
     ) async throws -> Result {
-        let configuration = url.map(configuration(past:)) ?? configuration
+        try await withConnection(url.map(configuration(past:)) ?? ownerConfiguration, body)
+    }
+
+    private func withConnection<Result>(
+        _ configuration: ConnectionConfiguration,
+        _ body: (Connection) async throws -> Result
+    ) async throws -> Result {
         let connection = try await Connection.open(configuration, on: loop)
         do {
             let result = try await body(connection)
@@ -109,24 +132,38 @@ struct DatabaseServer: Sendable {
         }
     }
 
-    /// Applies the missing migrations.
+    /// Applies the missing migrations, and makes the service's role in a private cluster.
     ///
     /// With `url` it goes past a pooler, because through one it can only check whether any are
-    /// missing.
+    /// missing; likewise with a role that may define nothing.
     ///
     /// - Returns: the newest migration that this program knows.
     @discardableResult
     func migrate(past url: String? = nil, logger: Logger) async throws -> Int {
         let migrator = try Migrator(folder: location.migrations, logger: logger)
-        if location.pooler == .none || url != nil {
-            _ = try await withConnection(past: location.pooler == .none ? nil : url) {
-                try await migrator.migrate($0)
+        let isDirect = location.pooler == .none || url != nil
+        try await withConnection(past: location.pooler == .none ? nil : url) { connection in
+            let count = try await migrator.pendingCount(connection)
+            if count > 0 {
+                guard isDirect else { throw PoolerError.migrationsMissing(count: count) }
+                guard try await ServiceRole.rights(connection) != .rows else {
+                    throw MigratorError.ownerNeeded(count: count)
+                }
+                try await migrator.migrate(connection)
             }
-        } else {
-            let count = try await withConnection { try await migrator.pendingCount($0) }
-            if count > 0 { throw PoolerError.migrationsMissing(count: count) }
+            guard isPrivate else { return }
+            let role = ServiceRole(name: ServiceRole.nameInPrivateCluster)
+            if try await !role.isGranted(connection) {
+                try await role.create(connection)
+                try await role.grant(connection)
+            }
         }
         return migrator.version
+    }
+
+    /// Returns what the service's role may do to the schema.
+    func rights() async throws -> ServiceRole.Rights {
+        try await withConnection(configuration) { try await ServiceRole.rights($0) }
     }
 
     /// Starts the private cluster again if it was killed; does nothing if it runs.

@@ -59,8 +59,9 @@ struct StartPatience: Sendable {
             error.isUnavailable || isGrantedLater(error.sqlState ?? "")
         case StoreError.unavailable: true
         case StoreError.defect(let error): isGrantedLater(error.sqlState ?? "")
-        // Those workers end sooner or later: by then the orchestrator has stopped them.
-        case MigratorError.workersLive: true
+        // Those workers end sooner or later: by then the orchestrator has stopped them. And the owner
+        // of the schema may be about to migrate it.
+        case MigratorError.workersLive, MigratorError.ownerNeeded: true
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
         default: false
         }

@@ -83,6 +83,7 @@ final class ServiceStart: Sendable {
         settings.schemaVersion = try await patience.outwait { [configuration, logger] in
             try await server.migrate(past: configuration.signals.databaseURL, logger: logger)
         }
+        try await tellRights(server)
         settings.resultRetention = configuration.retention.results
         settings.queueMax = configuration.queueMax
         let secretsKeys = SecretsKeyFile(configuration)
@@ -139,6 +140,16 @@ final class ServiceStart: Sendable {
         )
         state.withLock { $0.parts = parts }
         return parts
+    }
+
+    /// Logs that the service's role may do more than it has to.
+    private func tellRights(_ server: DatabaseServer) async throws {
+        let rights = try await patience.outwait { try await server.rights() }
+        guard case .definitions(let role, let reason) = rights else { return }
+        logger.notice(
+            "the service's role may change the schema: give `serve` one prepared by `migrate --grant-to`",
+            metadata: ["role": "\(role)", "reason": "\(reason)"]
+        )
     }
 
     private func base(

@@ -28,7 +28,10 @@ struct StoreFixture: Sendable {
         let database = TestDatabase.current
         aside = try await database.connection()
         try await Self.migrator().migrate(aside)
-        stores = Stores(Database(pool: database.pool(connectionsMax: connectionsMax)))
+        try await ServiceRole(name: TestDatabase.serviceRole).grant(aside)
+        // Nothing that a store does may need more rights than the service has.
+        let pool = database.pool(connectionsMax: connectionsMax) { $0.actAsService() }
+        stores = Stores(Database(pool: pool))
         tenant = try await stores.keys.createAPIKey(
             NewAPIKey(
                 id: "test",

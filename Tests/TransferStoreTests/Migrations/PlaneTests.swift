@@ -42,6 +42,8 @@ import TransferTestSupport
         // Beside the worker to which the rows belong.
         try await migrator.revert(count, connection, isForced: true)
         #expect(try await migrator.migrate(connection, isForced: true) == count)
+        // What was taken back took the grants along.
+        try await ServiceRole(name: TestDatabase.serviceRole).grant(connection)
         #expect(try await dump() == schema)
         try await expectRules(of: connection)
         // Rows that name tasks, subscriptions or sessions are removed together with these.

@@ -28,6 +28,9 @@ package final class TestDatabase: Sendable {
     /// Closures that say whether an object made for the test still exists.
     private let presences = Mutex<[@Sendable () -> Bool]>([])
 
+    /// The role of the cluster that changes rows and defines nothing, as instances do.
+    package static let serviceRole = "test_service"
+
     private let url: String
 
     private init(url: String, schema: String, loop: PollLoop) {
@@ -148,4 +151,9 @@ package final class TestDatabase: Sendable {
         for pool in pools.withLock({ $0 }) { await pool.close() }
         for connection in connections.withLock({ $0 }) { await connection.close() }
     }
+}
+
+extension ConnectionConfiguration {
+    /// Gives connections the rights of the service, which has to be granted them before.
+    package mutating func actAsService() { serverSettings["role"] = TestDatabase.serviceRole }
 }

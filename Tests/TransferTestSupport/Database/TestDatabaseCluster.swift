@@ -56,6 +56,11 @@ final class TestDatabaseCluster: Sendable {
             settings: settings,
             logger: Logger(label: "test-database")
         )
+        try await execute(
+            "CREATE ROLE \(Query.quoted(identifier: TestDatabase.serviceRole))",
+            at: cluster.url,
+            on: try shared.loop.get()
+        )
         return cluster.url
     }
 }

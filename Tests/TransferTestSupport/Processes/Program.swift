@@ -52,10 +52,17 @@ package enum Program {
 
     /// Runs the program until it ends.
     ///
-    /// - Returns: the exit status and the beginning of the output.
-    package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+    /// - Returns: the exit status, and the first lines of the output, of which there is at most this
+    ///   number.
+    package static func run(
+        _ arguments: [String],
+        lines: Int = 1
+    ) async throws -> (status: Int32, output: String) {
         let process = try start(arguments, log: "/dev/null")
-        let output = await process.line() ?? Data()
-        return (await process.status(), String(decoding: output, as: UTF8.self))
+        var output: [String] = []
+        while output.count < lines, let line = await process.line() {
+            output.append(String(decoding: line, as: UTF8.self))
+        }
+        return (await process.status(), output.joined(separator: "\n"))
     }
 }

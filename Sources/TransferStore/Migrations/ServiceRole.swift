@@ -1,0 +1,100 @@
+package import Postgres
+
+/// A role of PostgreSQL that may read and change the rows of the schema and define nothing, for the
+/// instances that serve.
+package struct ServiceRole: Sendable {
+    /// The name of the role in a private cluster.
+    package static let nameInPrivateCluster = "transferd_service"
+
+    private let name: String
+
+    package init(name: String) { self.name = name }
+}
+
+extension ServiceRole {
+    /// Makes the role unless it exists, for a cluster in which nobody else makes roles; `connection` is
+    /// a superuser's.
+    package func create(_ connection: Connection) async throws(PostgresError) {
+        let rows = try await connection.execute(
+            "SELECT to_regrole(quote_ident(\(name))) IS NULL AS is_missing"
+        )
+        guard try rows.first?.decode("is_missing", as: Bool.self) == true else { return }
+        do throws(PostgresError) {
+            _ = try await connection.execute("CREATE ROLE \(identifier: name) LOGIN NOINHERIT")
+        } catch  where error.sqlState == "42710" {
+            // Another process has made it meanwhile.
+        }
+        // Before PostgreSQL 15, everybody could create tables in this schema.
+        _ = try await connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    }
+
+    /// Lets the role do what the service does; of the audit log it may alter nothing.
+    ///
+    /// The `connection` is that of the owner of the schema's tables.
+    package func grant(_ connection: Connection) async throws(PostgresError) {
+        _ = try await connection.execute("SELECT grant_to_service(quote_ident(\(name))::regrole)")
+    }
+
+    /// Whether ``grant(_:)`` was carried out for the role.
+    package func isGranted(_ connection: Connection) async throws(PostgresError) -> Bool {
+        let rows = try await connection.execute(
+            """
+            SELECT coalesce(has_function_privilege(
+                to_regrole(quote_ident(\(name)))::oid, to_regprocedure('make_log_partition(text, date)'),
+                'EXECUTE'), false) AS is_granted
+            """
+        )
+        return try rows.first?.decode("is_granted") ?? false
+    }
+
+    /// Repeats ``grant(_:)`` for all roles that it was carried out for, after tables were added.
+    static func grantAgain(_ connection: Connection) async throws(PostgresError) {
+        let rows = try await connection.execute(
+            """
+            SELECT r.rolname::text AS name
+            FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a
+            JOIN pg_roles r ON r.oid = a.grantee
+            WHERE p.oid = to_regprocedure('make_log_partition(text, date)')
+                AND a.grantee <> p.proowner
+            """
+        )
+        for row in rows {
+            try await ServiceRole(name: row.decode("name")).grant(connection)
+        }
+    }
+}
+
+extension ServiceRole {
+    /// What the role of a connection may do to the schema.
+    package enum Rights: Sendable, Equatable {
+        /// It changes rows and nothing else.
+        case rows
+        /// It may define or remove tables; with the name of the role and the reason.
+        case definitions(role: String, reason: String)
+    }
+
+    /// Returns what the role of a connection may do to the schema.
+    package static func rights(_ connection: Connection) async throws(PostgresError) -> Rights {
+        let rows = try await connection.execute(
+            """
+            SELECT current_user::text AS name, CASE
+                WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+                    THEN 'is a superuser'
+                WHEN EXISTS (
+                    SELECT 1 FROM pg_class c
+                    WHERE c.relnamespace = current_schema()::regnamespace
+                        AND c.relkind IN ('r', 'p') AND pg_has_role(c.relowner, 'MEMBER'))
+                    THEN 'owns tables of the schema'
+                WHEN has_schema_privilege(current_schema(), 'CREATE')
+                    THEN 'may create tables in the schema'
+                WHEN has_database_privilege(current_database(), 'CREATE')
+                    THEN 'may create schemas in the database'
+                END AS reason
+            """
+        )
+        guard let row = rows.first,
+            let reason = try row.decodeIfPresent("reason", as: String.self)
+        else { return .rows }
+        return .definitions(role: try row.decode("name"), reason: reason)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// The role with which instances serve, in a real cluster whose roles are made for the test.
+@Suite(.postgresSchema) struct ServiceRoleTests {
+    @Test func changesRowsAndDefinesNothing() async throws {
+        let fixture = try await StoreFixture()
+        let connection = try await TestDatabase.current.connection { $0.actAsService() }
+        #expect(try await ServiceRole.rights(connection) == .rows)
+        let definitions = [
+            "CREATE TABLE novelty ()", "DROP TABLE delayed", "ALTER TABLE task ADD COLUMN x int",
+            "TRUNCATE task", "CREATE INDEX ON task (url)",
+            "ALTER TABLE audit_entry DISABLE TRIGGER ALL", "DROP TABLE event_run_default",
+            "CREATE OR REPLACE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE sql AS ''",
+            "UPDATE audit_entry SET object = 'other'", "DELETE FROM audit_block",
+            "DELETE FROM schema_migration", "SELECT grant_to_service('pg_monitor'::regrole)",
+        ]
+        for definition in definitions {
+            await #expect("\(definition)") {
+                try await connection.executeScript(definition)
+            } throws: {
+                ($0 as? PostgresError)?.sqlState == "42501"
+            }
+        }
+        #expect(try await ServiceRole.rights(fixture.aside) != .rows)
+    }
+
+    @Test func partitionsAreMadeAndDroppedOnlyAsTheServiceDoes() async throws {
+        let fixture = try await StoreFixture()
+        let connection = try await TestDatabase.current.connection { $0.actAsService() }
+        let missing = try await fixture.stores.partitions.missingPartitions(of: .events)
+        for partition in missing {
+            #expect(try await fixture.stores.partitions.makePartition(partition))
+        }
+        let others: [Query] = [
+            // Another table, another day than a Monday, and weeks that nobody needs yet or still has.
+            "SELECT make_log_partition('task', date_trunc('week', now())::date)",
+            "SELECT make_log_partition('event_run', date_trunc('week', now())::date + 1)",
+            "SELECT make_log_partition('event_run', date_trunc('week', now())::date + 70)",
+            "SELECT make_log_partition('event_run; DROP TABLE task', date_trunc('week', now())::date)",
+            "SELECT drop_log_partition('event_run', date_trunc('week', now())::date)",
+            "SELECT drop_log_partition('task', '2024-01-01')",
+        ]
+        for other in others {
+            await #expect {
+                _ = try await connection.execute(other)
+            } throws: {
+                ($0 as? PostgresError)?.sqlState == "22023"
+            }
+        }
+    }
+
+    /// Whoever may make temporary tables could otherwise show the functions others.
+    @Test func temporaryTablesDeceiveNoFunction() async throws {
+        let fixture = try await StoreFixture()
+        let connection = try await TestDatabase.current.connection { $0.actAsService() }
+        try await connection.executeScript(
+            "CREATE TEMPORARY TABLE event_run (occurred_at timestamptz) PARTITION BY RANGE (occurred_at)"
+        )
+        _ = try await connection.execute(
+            "SELECT make_log_partition('event_run', date_trunc('week', now())::date)"
+        )
+        let missing = try await fixture.stores.partitions.missingPartitions(of: .events)
+        #expect(missing.count == 2)
+    }
+
+    /// What a later migration adds is for every role that serves.
+    @Test func laterMigrationsGrantAgain() async throws {
+        let fixture = try await StoreFixture()
+        let folder = try TestFolder("migrations")
+        try FileManager.default.copyItem(
+            atPath: Checkout.migrations,
+            toPath: "\(folder.path)/all"
+        )
+        let number = try StoreFixture.migrator().version + 1
+        let name = "\(folder.path)/all/\(String(format: "%04d", number))_novelty"
+        try "CREATE TABLE novelty (x int)".write(
+            toFile: "\(name).up.sql",
+            atomically: true,
+            encoding: .utf8
+        )
+        try "DROP TABLE novelty".write(
+            toFile: "\(name).down.sql",
+            atomically: true,
+            encoding: .utf8
+        )
+        let migrator = try StoreFixture.migrator(folder: "\(folder.path)/all")
+        #expect(try await migrator.migrate(fixture.aside, isForced: true) == 1)
+        let connection = try await TestDatabase.current.connection { $0.actAsService() }
+        _ = try await connection.execute("INSERT INTO novelty VALUES (1)")
+    }
+
+    @Test func aRoleIsMadeOnceAndGrantedOnce() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        let name = "\(TestDatabase.current.schema) 'role'"
+        let role = ServiceRole(name: name)
+        #expect(try await !role.isGranted(connection))
+        for _ in 0..<2 { try await role.create(connection) }
+        for _ in 0..<2 { try await role.grant(connection) }
+        #expect(try await role.isGranted(connection))
+        try await connection.executeScript(
+            "DROP OWNED BY \(Query.quoted(identifier: name)); "
+                + "DROP ROLE \(Query.quoted(identifier: name))"
+        )
+        await #expect {
+            try await ServiceRole(name: "no such role").grant(connection)
+        } throws: {
+            ($0 as? PostgresError)?.sqlState == "42704"
+        }
+    }
+}
