@@ -7,7 +7,7 @@ BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Examples clients Package.swift
 
-.PHONY: help setup demo run key test scale chaos bench lint format clean
+.PHONY: help setup demo run key env test scale chaos bench lint format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -18,15 +18,21 @@ setup: ## install what is missing, or say how
 
 demo: setup ## show the service at work; URL=https://… downloads that instead
 	$(BUILD) --product transferd
+	$(BUILD) --product transferctl
 	$(BUILD) --product transferd-demo
-	@$(PRODUCTS)/transferd-demo --transferd $(PRODUCTS)/transferd $${URL:+--url "$$URL"}
+	@$(PRODUCTS)/transferd-demo --transferd $(PRODUCTS)/transferd \
+		--transferctl $(PRODUCTS)/transferctl $${URL:+--url "$$URL"}
 
 run: setup ## run the service on 127.0.0.1:8080 until Ctrl-C; PORT=… for another port
 	$(BUILD) --product transferd
+	$(BUILD) --product transferctl
 	@.ci/serve $(PRODUCTS)/transferd --port $(PORT)
 
 key: ## print the API key of `make run`
 	@.ci/serve --key
+
+env: ## print the variables of `make run` and transferctl: eval "$$(make -s env)"
+	@.ci/serve --env $(CURDIR)/$(PRODUCTS)
 
 test: ## run all tests; they start their own PostgreSQL
 	@.ci/setup --test

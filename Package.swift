@@ -182,8 +182,8 @@ let package = Package(
         .executableTarget(
             name: "transferd-demo",
             dependencies: [
-                "ChildProcess", "Curl", wire, webhooks, "TransferModel",
-                argumentParser, crypto, hummingbird, lifecycle, logging,
+                "ChildProcess", client, wire, webhooks, argumentParser, crypto, hummingbird,
+                lifecycle, logging,
             ],
             path: "Sources/TransferDemo",
             swiftSettings: swiftSettings

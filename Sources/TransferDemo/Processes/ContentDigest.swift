@@ -1,10 +1,22 @@
 import Crypto
+import TransferClient
 
-/// The status, size and hash of content that was read and not kept.
+/// The size and hash of content that was read and not kept.
 struct ContentDigest: Sendable {
-    let status: Int
     let byteCount: Int64
     let sha256: SHA256.Digest
+
+    /// Reads content to its end.
+    init(of content: TransferBytes) async throws(TransferError) {
+        var hash = SHA256()
+        var byteCount: Int64 = 0
+        for try await bytes in content {
+            hash.update(data: bytes)
+            byteCount += Int64(bytes.count)
+        }
+        self.byteCount = byteCount
+        sha256 = hash.finalize()
+    }
 
     /// The hash as `sha256sum` prints it.
     var hexadecimal: String {

@@ -18,6 +18,9 @@ final class Receiver: Sendable {
     /// The size limit of one webhook: twenty failed tasks with the longest client strings, escaped.
     private static let bodyBytesMax = 16 * 1024 * 1024
 
+    /// The pause between two looks at what has come.
+    private static let checkInterval: Duration = .milliseconds(20)
+
     private let taken = Mutex<[Delivery]>([])
 
     /// The event that ends a generation of a session.
@@ -26,13 +29,22 @@ final class Receiver: Sendable {
     /// All webhooks so far, in order of arrival.
     var deliveries: [Delivery] { taken.withLock { $0 } }
 
-    /// Whether a webhook has said that the session has finished.
+    /// Waits for the first webhook.
+    func first() async throws { try await wait { !$0.isEmpty } }
+
+    /// Waits for the webhook that says that the session has finished.
     ///
     /// Checks the newest one only: it is the last of its generation.
-    var hasFinished: Bool {
-        guard let body = deliveries.last?.body else { return false }
-        let event = try? WireDecoder.decode(EventMessage.self, from: body)
-        return event?.type == Self.finishType
+    func last() async throws {
+        try await wait { deliveries in
+            guard let body = deliveries.last?.body else { return false }
+            let event = try? WireDecoder.decode(EventMessage.self, from: body)
+            return event?.type == Self.finishType
+        }
+    }
+
+    private func wait(until condition: ([Delivery]) -> Bool) async throws {
+        while !condition(deliveries) { try await Task.sleep(for: Self.checkInterval) }
     }
 
     func add(to router: Router<BasicRequestContext>) {

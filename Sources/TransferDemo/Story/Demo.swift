@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Glibc
+import TransferClient
 
 /// `transferd-demo`: shows the service at work, and fails if it breaks a promise.
 @main
@@ -22,6 +23,9 @@ struct Demo: AsyncParsableCommand {
     @Option(help: "The transferd to show.")
     var transferd: String
 
+    @Option(help: "The transferctl that shows its progress.")
+    var transferctl: String
+
     @Option(help: "Download this instead of the demo's own files.")
     var url: String?
 
@@ -40,7 +44,7 @@ struct Demo: AsyncParsableCommand {
                 throw ExitCode.failure
             }
             screen.show("\nEverything held.")
-        } catch let error as DemoError {
+        } catch  where error is DemoError || error is TransferError {
             screen.show("\nFailed: \(error)")
             throw ExitCode.failure
         }
@@ -50,7 +54,12 @@ struct Demo: AsyncParsableCommand {
     private func performInTime(_ screen: Screen) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                try await DemoRun(program: transferd, url: url, screen: screen).perform()
+                try await DemoRun(
+                    transferd: transferd,
+                    transferctl: transferctl,
+                    url: url,
+                    screen: screen
+                ).perform()
             }
             group.addTask {
                 try await Task.sleep(for: .seconds(deadline))

@@ -1,17 +1,16 @@
 import ChildProcess
-import Curl
 import Foundation
+import Glibc
 import StandardWebhooks
-import TransferModel
+import TransferClient
 import TransferWire
 
 /// One run from the start of the service to its end.
 struct DemoRun: Sendable {
     private static let sessionIdentifier = "demo"
-    /// The pause between two checks of the progress.
-    private static let progressInterval: Duration = .milliseconds(200)
 
-    let program: String
+    let transferd: String
+    let transferctl: String
     let url: String?
     let screen: Screen
 
@@ -45,7 +44,7 @@ struct DemoRun: Sendable {
         _ body: (Service) async throws -> Verdict
     ) async throws -> Verdict {
         let startedAt = ContinuousClock.now
-        let service = try await Service.start(program: program, directory: directory)
+        let service = try await Service.start(program: transferd, directory: directory)
         screen.show(
             """
             service   \(service.address), process \(service.pid), with its own PostgreSQL in \
@@ -76,68 +75,72 @@ struct DemoRun: Sendable {
         _ receiver: Receiver,
         address: String
     ) async throws -> Verdict {
-        let client = Client(
-            address: service.address,
-            apiKey: service.apiKey,
-            curl: try CurlLoop(name: "client")
+        let client = TransferService(url: service.address, apiKey: service.apiKey)
+        let identifier = try await client.makeSession(Self.sessionIdentifier).identifier
+        let subscription = try await client.subscribe(
+            SubscriptionRequest(
+                url: address + Receiver.path,
+                sessionIdentifier: identifier,
+                // With the progress, too, so that no event is missing.
+                eventTypes: ["task.*", "task.progress", "session.*"]
+            )
         )
-        let batch = url.map(Batch.of) ?? .ofOwnFiles(origin: address)
-        let session = Self.sessionIdentifier
-        _ = try await client.putSession(session)
-        let subscription = try await client.subscribe(address + Receiver.path, to: session)
         screen.show("webhooks  \(address)\(Receiver.path), subscription \(subscription.id)")
+        var configuration = TransferSessionConfiguration.background(withIdentifier: identifier)
+        configuration.progressInterval = .seconds(1)
+        let session = TransferSession(configuration: configuration, service: client)
+        let batch = url.map(Batch.of) ?? .ofOwnFiles(origin: address)
         let submittedAt = Date.now
-        let receipt = try await client.submit(batch, to: session)
-        screen.show(
-            """
-            submitted \(receipt.items.count) downloads with one request in \
-            \(Text.milliseconds(.seconds(-submittedAt.timeIntervalSinceNow))) ms
-            """
-        )
-        try await follow(client, receiver, batch, since: submittedAt)
+        let tasks = batch.items.map { item in
+            let task = session.downloadTask(with: item.url)
+            task.taskDescription = item.clientString
+            task.resume()
+            return task
+        }
+        // A webhook says that the tasks are there, which can then be attached to.
+        try await receiver.first()
+        screen.show("submitted \(tasks.count) downloads; transferctl attach \(identifier)")
+        try await attach(to: identifier, of: service)
+        try await receiver.last()
         let timeline = try Timeline(receiver.deliveries, since: submittedAt)
         screen.show("\nWebhooks, in milliseconds since the submit")
         for line in timeline.lines { screen.show(line) }
         screen.show("")
         let inspection = Inspection(
-            client: client,
+            service: client,
             batch: batch,
-            receipt: receipt,
+            tasks: tasks,
             receiver: receiver,
             secret: subscription.secret.flatMap(SigningSecret.init(serialized:)),
             submittedAt: submittedAt,
             screen: screen
         )
-        return try await inspection.verdict(of: session)
+        let verdict = try await inspection.verdict(of: identifier)
+        try await session.close()
+        return verdict
     }
 
-    /// Shows progress until `session.events_finished` has come.
-    private func follow(
-        _ client: Client,
-        _ receiver: Receiver,
-        _ batch: Batch,
-        since start: Date
-    ) async throws {
-        while true {
-            let tasks = try await client.tasks(of: Self.sessionIdentifier)
-            let isFinished = receiver.hasFinished
-            screen.showProgress(Self.progress(of: tasks, since: start))
-            if isFinished { break }
-            try await Task.sleep(for: Self.progressInterval)
+    /// Shows the progress as users see it, until nothing of the session is outstanding.
+    private func attach(to session: String, of service: Service) async throws {
+        let variables = ["TRANSFERD_URL": service.address, "TRANSFERD_API_KEY": service.apiKey]
+        let command = try ChildProcess(
+            transferctl,
+            ["attach", session],
+            environment: ProcessInfo.processInfo.environment.merging(variables) { $1 },
+            output: .descriptor(STDOUT_FILENO),
+            errors: .descriptor(STDERR_FILENO),
+            // Ctrl-C ends the demo, which ends the command.
+            isGroupLeader: true
+        )
+        let exit = await withTaskCancellationHandler {
+            await command.exit()
+        } onCancel: {
+            command.kill()
         }
-        let tasks = try await client.tasks(of: Self.sessionIdentifier)
-        screen.show(Self.progress(of: tasks, since: start))
-    }
-
-    private static func progress(of tasks: [TaskDocument], since start: Date) -> String {
-        let ended = tasks.count { ["completed", "failed", "cancelled"].contains($0.state) }
-        let received = tasks.reduce(0) { $0 + $1.countOfBytesReceived }
-        let elapsed = max(0.001, -start.timeIntervalSinceNow)
-        let rate = Text.mebibytes(Int64(Double(received) / elapsed))
-        let waiting = tasks.first { $0.state == "waiting_for_retry" }?.error?.message
-        return """
-            running   \(ended) of \(tasks.count) tasks ended, \(Text.mebibytes(received)) MiB, \
-            \(rate) MiB/s, \(Text.seconds(.seconds(elapsed))) s\(waiting.map { ", waiting: \($0)" } ?? "")
-            """
+        try Task.checkCancellation()
+        // With 1, the command says that a transfer has failed, as one has to.
+        guard exit == .status(0) || exit == .status(1) else {
+            throw DemoError.commandFailed("transferctl attach \(session)", exit)
+        }
     }
 }

@@ -8,10 +8,6 @@ enum Text {
 
     static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 
-    static func seconds(_ duration: Duration) -> String {
-        String(format: "%.1f", duration / .seconds(1))
-    }
-
     static func padded(_ text: String, to width: Int) -> String {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
