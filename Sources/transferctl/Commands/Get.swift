@@ -23,7 +23,11 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "The URLs; none to continue with those of a stopped command.")
     var urls: [String] = []
 
-    @Option(name: .shortAndLong, help: "The folder of the files, made if it is not there.")
+    @Option(
+        name: .shortAndLong,
+        help: "The folder of the files, made if it is not there.",
+        completion: .directory
+    )
     var output = "."
 
     @Option(help: "The name of the session.")

@@ -16,7 +16,8 @@ struct TransferctlStage {
         folder = try TestFolder("transferctl")
     }
 
-    private static var program: String {
+    /// The path of the command.
+    static var program: String {
         URL(filePath: Program.path).deletingLastPathComponent().appending(path: "transferctl").path
     }
 

@@ -191,32 +191,4 @@ import TransferWire
         #expect(task.state == "cancelled")
         #expect(await stage.service.terminate() == 0)
     }
-
-    @Test func completesItsCommandsInShells() async throws {
-        let stage = try await TransferctlStage()
-        stage.origin.stop()
-        for shell in ["bash", "zsh", "fish"] {
-            let made = try await stage.run(["--generate-completion-script", shell])
-            #expect(made.status == 0)
-            for command in ["attach", "deliveries", "contexts"] {
-                #expect(made.output.contains(command), "\(shell)")
-            }
-            if shell == "bash" { try stage.folder.write(made.output, to: "completion") }
-        }
-        let ask = """
-            source \(stage.folder.path)/completion
-            COMP_WORDS=(transferctl att) COMP_CWORD=1 COMP_LINE='transferctl att' COMP_POINT=15
-            $(complete -p transferctl | sed 's/.*-F \\([^ ]*\\).*/\\1/') transferctl att transferctl
-            echo "${COMPREPLY[@]}"
-            """
-        let bash = try ChildProcess(
-            "bash",
-            ["-c", ask],
-            environment: Program.environment,
-            output: .overwriting("\(stage.folder.path)/completed")
-        )
-        #expect(await bash.status() == 0)
-        #expect(try stage.text("completed") == "attach\n")
-        #expect(await stage.service.terminate() == 0)
-    }
 }
