@@ -185,6 +185,52 @@ class WatchingTests(PageTest):
         self.assertEqual(browser.driver.execute_script(script), before)
 
 
+class LargeSessionTests(PageTest):
+    """However many tasks a session has, the page holds one page of them and asks for little."""
+
+    count = 100_000
+
+    def await_count(self, name, value):
+        browser.wait(".figure", f"{name}{value:,}", patience=240)
+
+    def hold_that_it_is_small(self):
+        self.assertEqual(len(browser.texts("tbody tr")), 50)
+        script = "return document.getElementsByTagName('*').length"
+        self.assertLess(browser.driver.execute_script(script), 2500)
+
+    def requests(self):
+        script = "return performance.getEntriesByType('resource').length"
+        return browser.driver.execute_script(script)
+
+    def test_100_000_tasks_stay_pages(self):
+        service.session("large")
+        batch = [{"url": origin.url("/file/1"), "autostart": False}] * 1000
+        for _ in range(self.count // len(batch)):
+            service.submit("large", batch)
+        browser.open("#/sessions/default/large")
+        self.await_count("Waiting", self.count)
+        for page in range(1, 8):
+            browser.wait("[role=status]", f"Page {page}, 50 rows")
+            self.hold_that_it_is_small()
+            browser.driver.execute_script("scrollTo(0, document.body.scrollHeight)")
+            browser.click("button", "Next")
+        browser.click("button", "First")
+        browser.wait("[role=status]", "Page 1, 50 rows")
+        # From one end to the other without the pages in between.
+        browser.click("#order option[value=newest]")
+        browser.wait("[role=status]", "Page 1, 50 rows")
+        self.hold_that_it_is_small()
+        # As many events as there are tasks, while the page is open.
+        before, since = self.requests(), time.monotonic()
+        browser.click("button", "Cancel all")
+        browser.click("dialog button", "Cancel all tasks")
+        self.await_count("Cancelled", self.count)
+        browser.wait(".operation", f"cancel: {self.count:,} of {self.count:,} tasks changed")
+        self.assertLess(self.requests() - before, 20 + 3 * (time.monotonic() - since))
+        self.hold_that_it_is_small()
+        browser.photograph("session-large")
+
+
 class ChangingTests(PageTest):
     def test_a_task_is_suspended_resumed_cancelled_retried_and_deleted(self):
         service.session("change")
