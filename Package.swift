@@ -40,6 +40,10 @@ let tls: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
 let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
 let client: Target.Dependency = .product(name: "TransferClient", package: "transferd-client")
+let clientTransport: Target.Dependency = .product(
+    name: "TransferURLSession",
+    package: "transferd-client"
+)
 
 let package = Package(
     name: "transferd",
@@ -289,7 +293,10 @@ let package = Package(
         ),
         .testTarget(
             name: "TransferClientTests",
-            dependencies: [client, wire, webhooks, hummingbird],
+            dependencies: [
+                client, clientTransport, wire, webhooks, hummingbird,
+                "TransferTestSupport",
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -316,7 +323,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
-                client, webhooks,
+                client, clientTransport, webhooks,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],

@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "StandardWebhooks", targets: ["StandardWebhooks"]),
         .library(name: "TransferWire", targets: ["TransferWire"]),
         .library(name: "TransferClient", targets: ["TransferClient"]),
+        .library(name: "TransferURLSession", targets: ["TransferURLSession"]),
     ],
     dependencies: [
         // HMAC and SHA-2 for signatures.
@@ -44,6 +45,12 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            swiftSettings: swiftSettings
+        ),
+        // Requests by Foundation's URLSession in place of AsyncHTTPClient.
+        .target(
+            name: "TransferURLSession",
+            dependencies: ["TransferClient"],
             swiftSettings: swiftSettings
         ),
     ]

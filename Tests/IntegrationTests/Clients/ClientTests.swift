@@ -5,47 +5,8 @@ import TransferClient
 import TransferTestSupport
 import TransferWire
 
-/// The Swift client against the built program.
+/// The Swift client against the built program, over each of its transports.
 @Suite(.timeLimit(.minutes(5))) struct ClientTests {
-    /// A service, an origin, and the client's way to the service.
-    private struct Stage {
-        let directory: DataDirectory
-        let process: ServiceProcess
-        let origin: LoopbackOrigin
-        let service: TransferService
-        let folder: TestFolder
-
-        init() async throws {
-            directory = try DataDirectory()
-            process = try await ServiceProcess(in: directory)
-            origin = try LoopbackOrigin()
-            service = TransferService(
-                url: "http://127.0.0.1:\(process.announcement.port)",
-                apiKey: try directory.apiKey()
-            )
-            folder = try TestFolder("client")
-        }
-
-        func session(
-            _ delegate: (any TransferSessionDelegate)? = nil
-        ) -> TransferSession {
-            var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
-            configuration.progressInterval = .seconds(1)
-            return TransferSession(
-                configuration: configuration,
-                service: service,
-                delegate: delegate
-            )
-        }
-
-        func file(_ name: String) -> URL { URL(filePath: "\(folder.path)/\(name)") }
-
-        func end() async {
-            origin.stop()
-            #expect(await process.terminate() == 0)
-        }
-    }
-
     /// Keeps what it is told.
     private final class Listener: TransferSessionDelegate {
         let calls = Mutex<[String]>([])
@@ -75,8 +36,9 @@ import TransferWire
         ) async { calls.withLock { $0.append("finished") } }
     }
 
-    @Test func movesAResultToItsPlaceAndSaysWhyAnotherFailed() async throws {
-        let stage = try await Stage()
+    @Test(arguments: ClientTransport.allCases)
+    func movesAResultToItsPlaceAndSaysWhyAnotherFailed(_ transport: ClientTransport) async throws {
+        let stage = try await ClientStage(transport)
         let body = OriginBody.random(seed: 1, size: 3_000_000)
         stage.origin.when("/file", .response(headers: [("ETag", "\"1\"")], body: body))
         let listener = Listener()
@@ -114,8 +76,9 @@ import TransferWire
         await stage.end()
     }
 
-    @Test func uploadsAFileOfThisMachine() async throws {
-        let stage = try await Stage()
+    @Test(arguments: ClientTransport.allCases)
+    func uploadsAFileOfThisMachine(_ transport: ClientTransport) async throws {
+        let stage = try await ClientStage(transport)
         stage.origin.when("/upload") { request in
             .response(201, body: .text("\(request.method) \(request.body.count)"))
         }
@@ -148,8 +111,9 @@ import TransferWire
         await stage.end()
     }
 
-    @Test func resumesFromWhatACancelledTaskLeft() async throws {
-        let stage = try await Stage()
+    @Test(arguments: ClientTransport.allCases)
+    func resumesFromWhatACancelledTaskLeft(_ transport: ClientTransport) async throws {
+        let stage = try await ClientStage(transport)
         let body = OriginBody.random(seed: 2, size: 2_000_000)
         let gate = OriginGate()
         stage.origin.when("/cut") { request in
@@ -179,8 +143,9 @@ import TransferWire
         await stage.end()
     }
 
-    @Test func suspendsChangesListsAndTakesOver() async throws {
-        let stage = try await Stage()
+    @Test(arguments: ClientTransport.allCases)
+    func suspendsChangesListsAndTakesOver(_ transport: ClientTransport) async throws {
+        let stage = try await ClientStage(transport)
         let session = stage.session()
         let later = session.downloadTask(with: stage.origin.url("/absent"))
         later.taskDescription = "later"
@@ -217,8 +182,9 @@ import TransferWire
         await stage.end()
     }
 
-    @Test func survivesARestartOfTheService() async throws {
-        let stage = try await Stage()
+    @Test(arguments: ClientTransport.allCases)
+    func survivesARestartOfTheService(_ transport: ClientTransport) async throws {
+        let stage = try await ClientStage(transport)
         let gate = OriginGate()
         let body = OriginBody.random(seed: 3, size: 100_000)
         stage.origin.when("/slow", .gated(body, after: 10, gate, headers: [("ETag", "\"1\"")]))

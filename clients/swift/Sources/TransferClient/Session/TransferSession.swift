@@ -17,6 +17,7 @@ public final class TransferSession: Sendable {
     let registry = TaskRegistry()
     let submitter = TaskSubmitter()
     let leases = LeaseKeeper()
+    let totals = SessionProgress()
     let state = Mutex(SessionState())
 
     /// Names a session; nothing is sent yet.

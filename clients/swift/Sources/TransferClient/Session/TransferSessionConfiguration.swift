@@ -35,7 +35,7 @@ public struct TransferSessionConfiguration: Sendable {
     public var resultRetention: Duration?
     /// The least time between two reports of a running task's bytes, from 1 second to an hour; nil
     /// for none, so that the counts of bytes change only with a task's other events.
-    public var progressInterval: Duration?
+    public var progressInterval: Duration? = .seconds(1)
     /// Further options, by their names in `openapi.yaml`.
     public var options: [String: JSONValue] = [:]
     /// The time after which tasks taken over can be taken by another process, once this one renews

@@ -12,7 +12,7 @@ public protocol TransferSessionDelegate: AnyObject, Sendable {
         didFinishDownloading result: TransferResult
     ) async
 
-    /// A download has received bytes, if the session's `progressInterval` is set.
+    /// A download has received bytes, at the session's `progressInterval`.
     func urlSession(
         _ session: TransferSession,
         downloadTask: TransferTask,
@@ -29,7 +29,7 @@ public protocol TransferSessionDelegate: AnyObject, Sendable {
         expectedTotalBytes: Int64
     ) async
 
-    /// An upload has sent bytes to its URL, if the session's `progressInterval` is set.
+    /// An upload has sent bytes to its URL, at the session's `progressInterval`.
     func urlSession(
         _ session: TransferSession,
         task: TransferTask,

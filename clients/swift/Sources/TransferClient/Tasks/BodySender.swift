@@ -11,12 +11,11 @@ struct BodySender: Sendable {
     let taskID: String
     let file: URL
 
-    /// Sends what the service does not have yet.
+    /// Sends what the service does not have yet, of `size` bytes.
     ///
     /// - Returns: the task once all bytes have arrived.
     /// - Throws: ``TransferError`` when several requests in a row brought nothing.
-    func send() async throws(TransferError) -> TaskDocument {
-        let size = try await size()
+    func send(_ size: Int64) async throws(TransferError) -> TaskDocument {
         var offset: Int64 = 0
         var failures = 0
         while true {
@@ -45,7 +44,8 @@ struct BodySender: Sendable {
         }
     }
 
-    private func size() async throws(TransferError) -> Int64 {
+    /// Returns the number of bytes of the file.
+    func size() async throws(TransferError) -> Int64 {
         do {
             return try await NIOThreadPool.singleton.runIfActive { [file] in
                 let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
@@ -67,7 +67,9 @@ struct BodySender: Sendable {
         // A repetition continues behind what has arrived, which the caller asks for.
         request.isRepeatable = false
         request.body = .file(FileSlice(file: file, offset: offset, count: size - offset))
-        if offset > 0 && offset < size {
+        // A transport may not know the length beforehand; with this field the service does, and
+        // refuses a file that has become shorter.
+        if offset < size {
             request = request.adding("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")
         }
         let response = try await service.open(request)

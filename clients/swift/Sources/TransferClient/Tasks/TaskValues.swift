@@ -31,12 +31,17 @@ struct TaskValues: Sendable {
     var bytesExpectedToSend: Int64 = -1
     var failure: TransferError?
     var end: End?
+    /// The progress that shows the counts, once somebody has asked for it.
+    var mirror: ProgressMirror?
+    /// What the session's progress has of the task.
+    var share = TaskShare()
     private var waiters: Waiters = [:]
     private var givenUp: Set<UUID> = []
 
     init(request: TransferRequest, source: UploadSource?) {
         self.request = request
         self.source = source
+        if case .bytes(let bytes) = source { bytesExpectedToSend = Int64(bytes.count) }
     }
 
     /// Changes what only a new task can change.
@@ -60,7 +65,8 @@ struct TaskValues: Sendable {
         bytesReceived = document.countOfBytesReceived
         bytesExpected = document.countOfBytesExpectedToReceive
         bytesSent = document.countOfBytesSent
-        bytesExpectedToSend = document.countOfBytesExpectedToSend
+        // The client may know the number before the service does.
+        bytesExpectedToSend = max(bytesExpectedToSend, document.countOfBytesExpectedToSend)
         failure = document.error.map { TransferError($0) }
     }
 
@@ -82,6 +88,10 @@ struct TaskValues: Sendable {
     mutating func settle(_ newEnd: End?) -> Settled? {
         guard let newEnd, end == nil else { return nil }
         end = newEnd
+        // The event of the end does not count what was sent, and all of it was.
+        if case .success = newEnd, bytesExpectedToSend > bytesSent {
+            bytesSent = bytesExpectedToSend
+        }
         defer { waiters = [:] }
         return Settled(end: newEnd, waiters: Array(waiters.values))
     }

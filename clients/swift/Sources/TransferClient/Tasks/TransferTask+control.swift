@@ -83,7 +83,10 @@ extension TransferTask {
     /// file like the one that was submitted.
     public func sendBody(fromFile file: URL) async throws(TransferError) {
         guard let id = taskIdentifier else { throw Self.notAccepted }
-        apply(try await BodySender(service: session.service, taskID: id, file: file).send())
+        let sender = BodySender(service: session.service, taskID: id, file: file)
+        let size = try await sender.size()
+        expectToSend(size)
+        apply(try await sender.send(size))
     }
 
     func control(_ verb: String) async throws(TransferError) {

@@ -143,18 +143,18 @@ extension TransferTask {
     ///
     /// - Returns: whether it is new, and so has to be submitted.
     func markResumed() -> Bool {
-        values.withLock { values in
+        change { values in
             defer { values.isResumed = true }
             return !values.isResumed
         }
     }
 
     func accept(_ receipt: TaskReceipt) {
-        values.withLock { $0.accept(id: receipt.id, state: receipt.state) }
+        change { $0.accept(id: receipt.id, state: receipt.state) }
     }
 
     func apply(_ document: TaskDocument) {
-        let waiting = values.withLock { values in
+        let waiting = change { values in
             values.update(document)
             return values.settle(end(of: document))
         }
@@ -162,7 +162,7 @@ extension TransferTask {
     }
 
     func apply(_ change: TransferEvent.TaskChange, _ snapshot: EventMessage.Task) {
-        let waiting = values.withLock { values in
+        let waiting = self.change { values in
             values.update(snapshot, isRetried: change == .retried)
             return values.settle(end(of: snapshot, after: change))
         }
@@ -173,13 +173,43 @@ extension TransferTask {
     ///
     /// - Returns: whether it had not ended.
     @discardableResult func end(_ error: TransferError) -> Bool {
-        let waiting = values.withLock { $0.settle(.failure(error)) }
+        let waiting = change { $0.settle(.failure(error)) }
         waiting?.resume()
         return waiting != nil
     }
 
+    /// Notes the number of bytes of a file that is sent to the service first.
+    func expectToSend(_ count: Int64) { change { $0.bytesExpectedToSend = count } }
+
     /// Forgets the end of a task that has been returned to the queue.
-    func reopen() { values.withLock { $0.end = nil } }
+    func reopen() { change { $0.end = nil } }
+
+    /// What the task's own progress shows.
+    var progressValues: ProgressMirror.Values { values.withLock { $0.progress(of: kind) } }
+
+    /// Returns what keeps the task's progress, made when it is first asked for.
+    func mirror(orMaking make: () -> ProgressMirror) -> ProgressMirror {
+        if let mirror = values.withLock(\.mirror) { return mirror }
+        let new = make()
+        let mirror = values.withLock { values in
+            if values.mirror == nil { values.mirror = new }
+            return values.mirror ?? new
+        }
+        // It may have missed a change on the way.
+        mirror.refresh()
+        return mirror
+    }
+
+    /// Changes what is known of the task, and then what shows it.
+    private func change<Value>(_ change: (inout TaskValues) -> Value) -> Value {
+        let (value, share, mirror) = values.withLock { values in
+            let value = change(&values)
+            return (value, values.takeChange(of: kind), values.mirror)
+        }
+        mirror?.refresh()
+        session.totals.add(share)
+        return value
+    }
 
     private func end(of document: TaskDocument) -> Result<TransferResult, TransferError>? {
         switch document.state {

@@ -1,0 +1,206 @@
+import Foundation
+import Testing
+import TransferClient
+import TransferTestSupport
+import TransferURLSession
+
+/// What a client expects of each transport, beside an origin that behaves as badly as it can.
+@Suite(.timeLimit(.minutes(2))) struct TransportTests {
+    enum Library: CaseIterable {
+        case asyncHTTPClient, urlSession
+
+        var transport: any TransferTransport {
+            switch self {
+            case .asyncHTTPClient: AsyncHTTPTransport.shared
+            case .urlSession: URLSessionTransport.shared
+            }
+        }
+    }
+
+    private static func request(
+        _ method: String = "GET",
+        _ url: String,
+        body: TransportRequest.Body = .none,
+        timeout: Duration = .seconds(60)
+    ) -> TransportRequest {
+        TransportRequest(
+            method: method,
+            url: url,
+            headers: [("X-Test", "a b")],
+            body: body,
+            timeout: timeout
+        )
+    }
+
+    private static func bytes(_ response: TransportResponse) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await part in response.body { bytes += part }
+        return bytes
+    }
+
+    @Test(arguments: Library.allCases)
+    func givesTheHeadBeforeTheBody(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let body = OriginBody.random(seed: 1, size: 100_000)
+        origin.when("/", .gated(body, after: 10, gate, headers: [("X-Answer", "yes")]))
+        let response = try await library.transport.send(Self.request("GET", origin.url("/")))
+        #expect(response.status == 200 && response.header("x-answer") == "yes")
+        var parts = response.body.makeAsyncIterator()
+        var bytes: [UInt8] = []
+        while bytes.count < 10, let part = try await parts.next() { bytes += part }
+        gate.open()
+        while let part = try await parts.next() { bytes += part }
+        #expect(bytes == body.bytes)
+        #expect(origin.log.now.requests.first?["X-Test"] == "a b")
+    }
+
+    @Test(arguments: Library.allCases, [301, 302, 303, 304, 307, 308])
+    func followsNoRedirect(_ library: Library, _ status: Int) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        // A 304 has no body and no place to go to.
+        origin.when("/", status == 304 ? .response(304) : .redirect(status, to: "/other"))
+        let response = try await library.transport.send(Self.request("GET", origin.url("/")))
+        #expect(response.status == status)
+        #expect(response.header("Location") == (status == 304 ? nil : "/other"))
+        #expect(try await Self.bytes(response).isEmpty)
+        #expect(origin.log.now.requests.count == 1)
+    }
+
+    @Test(arguments: Library.allCases)
+    func sendsEveryKindOfBody(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/") { .response(body: .text("\($0.method) \($0.body.count)")) }
+        let folder = try TestFolder("transport")
+        try folder.write(String(repeating: "x", count: 300_000) + "end", to: "file")
+        let file = URL(filePath: "\(folder.path)/file")
+        let bodies: [(String, TransportRequest.Body, String)] = [
+            ("DELETE", .none, "DELETE 0"), ("POST", .none, "POST 0"),
+            ("POST", .bytes([1, 2]), "POST 2"), ("PATCH", .bytes([1]), "PATCH 1"),
+            ("PUT", .file(FileSlice(file: file, offset: 0, count: 300_003)), "PUT 300003"),
+            ("PUT", .file(FileSlice(file: file, offset: 300_000, count: 3)), "PUT 3"),
+        ]
+        for (method, body, answer) in bodies {
+            let request = Self.request(method, origin.url("/"), body: body)
+            let bytes = try await Self.bytes(try await library.transport.send(request))
+            #expect(String(decoding: bytes, as: UTF8.self) == answer)
+        }
+        #expect(origin.log.now.requests.last?.body == Array("end".utf8))
+    }
+
+    @Test(arguments: Library.allCases)
+    func saysThatNothingWasSent(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        let url = origin.url("/")
+        origin.stop()
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await library.transport.send(Self.request("GET", url))
+        }
+        #expect(failure?.kind == .notConnected || failure?.kind == .broken)
+    }
+
+    @Test(arguments: Library.allCases)
+    func waitsForAResponseAsLongAsItIsTold(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", OriginScript([.wait(OriginGate())]))
+        let request = Self.request("GET", origin.url("/"), timeout: .milliseconds(50))
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await library.transport.send(request)
+        }
+        #expect(failure?.kind == .timedOut)
+        await origin.log.wait { $0.connectionsOpen == 0 }
+    }
+
+    @Test(arguments: Library.allCases)
+    func endsWithItsCaller(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        origin.when("/head", OriginScript([.wait(gate)]))
+        origin.when("/body", .gated(.text("0123456789"), after: 1, gate))
+        let head = Task {
+            try await library.transport.send(Self.request("GET", origin.url("/head")))
+        }
+        await origin.log.arrived(1)
+        head.cancel()
+        let failure = await #expect(throws: TransportFailure.self) { try await head.value }
+        #expect(failure?.kind == .cancelled)
+        let body = Task {
+            try await Self.bytes(
+                try await library.transport.send(Self.request("GET", origin.url("/body")))
+            )
+        }
+        await origin.log.sent(1, at: "/body")
+        body.cancel()
+        _ = await body.result
+        await origin.log.wait { $0.connectionsOpen == 0 }
+    }
+
+    @Test(arguments: Library.allCases)
+    func saysThatABodyHasBrokenOff(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", .cut(.text("0123456789"), after: 4, .close))
+        let response = try await library.transport.send(Self.request("GET", origin.url("/")))
+        var bytes: [UInt8] = []
+        let failure = await #expect(throws: TransportFailure.self) {
+            for try await part in response.body { bytes += part }
+        }
+        #expect(failure?.kind == .broken && bytes == Array("0123".utf8))
+    }
+
+    @Test(arguments: Library.allCases)
+    func endsARequestWhoseBodyNobodyReads(_ library: Library) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", .gated(.text("0123456789"), after: 1, OriginGate()))
+        _ = try await library.transport.send(Self.request("GET", origin.url("/"))).status
+        await origin.log.wait { $0.connectionsOpen == 0 }
+    }
+
+    @Test func refusesWhatURLSessionWouldDecode() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", .response(headers: [("Content-Encoding", "gzip")], body: .text("gzip")))
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await URLSessionTransport.shared.send(Self.request("GET", origin.url("/")))
+        }
+        #expect(failure?.kind == .unusable)
+        #expect(origin.log.now.requests.first?["Accept-Encoding"] == "identity")
+    }
+
+    /// A reader that is slower than the sender gets everything, and its memory stays bounded.
+    @Test func continuesWhereItGaveUpASenderThatWasTooFast() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        // Blocks that differ; to make each byte differ takes too long without optimization.
+        let body = OriginBody.bytes(
+            (0..<20).flatMap {
+                [UInt8](repeating: $0, count: URLSessionTransport.waitingBytesMax / 8)
+            }
+        )
+        origin.when("/v1/tasks/t/content") { .file(body, etag: "\"1\"", for: $0) }
+        let service = TransferService(
+            url: origin.url(""),
+            apiKey: "key",
+            transport: URLSessionTransport.shared
+        )
+        var bytes: [UInt8] = []
+        var largest = 0
+        for try await part in service.content(ofTask: "t") {
+            if bytes.isEmpty {
+                // Nothing is read until all was sent, or the connection given up.
+                await origin.log.wait { $0.requestsOpen == 0 }
+            }
+            bytes += part
+            largest = max(largest, part.count)
+        }
+        #expect(Data(bytes) == Data(body.bytes))
+        #expect(origin.log.now.requests.count > 1)
+        #expect(largest <= URLSessionTransport.waitingBytesMax + (1 << 20))
+    }
+}
