@@ -44,6 +44,10 @@ let clientTransport: Target.Dependency = .product(
     name: "TransferURLSession",
     package: "transferd-client"
 )
+let clientRoutes: Target.Dependency = .product(
+    name: "TransferHummingbird",
+    package: "transferd-client"
+)
 
 let package = Package(
     name: "transferd",
@@ -54,7 +58,7 @@ let package = Package(
     ],
     dependencies: [
         // What the service and its clients share, and the client itself.
-        .package(name: "transferd-client", path: "clients/swift"),
+        .package(name: "transferd-client", path: "clients/swift", traits: ["Hummingbird"]),
         // The HTTP server: strict framing on SwiftNIO's sockets (docs/decisions/0001).
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         // The command line of `transferd` and the demo, with help texts and checked options.
@@ -195,7 +199,7 @@ let package = Package(
         // A service whose work transferd schedules, as in the guide to BGTaskScheduler.
         .executableTarget(
             name: "color-feed",
-            dependencies: [webhooks, argumentParser, hummingbird],
+            dependencies: [client, wire, webhooks, clientRoutes, argumentParser, hummingbird],
             path: "Examples/ColorFeed",
             swiftSettings: swiftSettings
         ),
@@ -294,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                client, clientTransport, wire, webhooks, hummingbird,
+                client, clientTransport, clientRoutes, wire, webhooks, hummingbird,
                 "TransferTestSupport",
             ],
             swiftSettings: swiftSettings
@@ -323,7 +327,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
-                client, clientTransport, webhooks,
+                client, clientTransport, clientRoutes, webhooks, hummingbird,
                 "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],

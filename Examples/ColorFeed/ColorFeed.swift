@@ -2,6 +2,9 @@ import ArgumentParser
 import Foundation
 import Hummingbird
 import StandardWebhooks
+import TransferClient
+import TransferHummingbird
+import TransferWire
 
 /// The color feed of Apple's guide to BGTaskScheduler, as a service: it refreshes its feed every
 /// quarter of an hour, and cleans its database once a week while there is nothing else to do.
@@ -33,34 +36,30 @@ struct ColorFeed: AsyncParsableCommand {
     func run() async throws {
         let key = try String(contentsOfFile: keyFile, encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        let scheduler = BackgroundTaskScheduler(address: transferd, key: key)
+        let service = TransferService(url: transferd, apiKey: key)
         let feed = Feed()
-        let secret = SubscriptionSecret()
+        // The secret comes with the subscription, and that needs the port of this server.
+        let launches = WebhookHandler(secrets: []) { event in
+            if case .event(let event) = event, case .backgroundTask(.launch, let run) = event.kind {
+                // Answered at once: the work is done beside the answer, and its end is told.
+                Task { await Self.perform(run, on: feed, for: service) }
+            }
+            return .done
+        }
         let router = Router()
         router.get("/feed") { _, _ in
             String(decoding: try JSONEncoder().encode(await feed.colors), as: UTF8.self)
         }
         router.get("/cleanings") { _, _ in "\(await feed.cleanings)" }
-        router.post("/transferd") { request, _ in
-            let body = Array(
-                try await request.body.collect(upTo: 64 * 1024).readableBytesView
-            )
-            let headers = request.headers.map { (name: $0.name.rawName, value: $0.value) }
-            guard let launch = try await secret.launch(headers: headers, body: body) else {
-                return HTTPResponse.Status.noContent
-            }
-            // Answered at once: the work is done beside the answer, and its end is told.
-            Task { await perform(launch, on: feed, tellingOf: scheduler) }
-            return .accepted
-        }
-        let (arguments, secrets) = (self, secret)
+        router.webhooks("/transferd", handler: launches)
+        let arguments = self
         let server = Application(
             router: router,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? arguments.port
                 do {
-                    try await arguments.schedule(by: scheduler, port: port, secrets)
+                    try await arguments.schedule(by: service, port: port, launches)
                     Self.say(#"{"event": "ready", "port": \#(port)}"#)
                 } catch {
                     Self.say("not scheduled: \(error)")
@@ -72,52 +71,73 @@ struct ColorFeed: AsyncParsableCommand {
 
     /// Registers the two handlers and submits a request for each, as an app does at its launch.
     private func schedule(
-        by scheduler: BackgroundTaskScheduler,
+        by service: TransferService,
         port: Int,
-        _ secret: SubscriptionSecret
+        _ launches: WebhookHandler
     ) async throws {
-        try await scheduler.permit(["com.example.colorfeed.*"])
-        await secret.set(
-            try await scheduler.subscribe(
-                to: "http://127.0.0.1:\(port)/transferd",
-                types: ["background_task.launch"]
+        try await service.change(
+            BackgroundSettingsPatchRequest(permittedIdentifiers: ["com.example.colorfeed.*"])
+        )
+        let subscription = try await service.subscribe(
+            SubscriptionRequest(
+                url: "http://127.0.0.1:\(port)/transferd",
+                eventTypes: ["background_task.launch"]
             )
         )
-        try await scheduler.register(Self.refresh, kind: "app_refresh")
-        try await scheduler.register(Self.cleaning, kind: "processing")
-        try await scheduler.submit(
-            BackgroundTaskRequest(
+        let secret = subscription.secret.flatMap(SigningSecret.init(serialized:))
+        launches.replaceSecrets(with: secret.map { [$0] } ?? [])
+        try await register(Self.refresh, kind: "app_refresh", at: service)
+        try await register(Self.cleaning, kind: "processing", at: service)
+        var recurrence = RecurrenceDocument()
+        recurrence.everySeconds = Double(refreshEvery)
+        try await service.submit(
+            BackgroundTaskSubmission(
                 identifier: Self.refresh,
-                recurrence: Recurrence(everySeconds: refreshEvery),
                 requiresNetworkConnectivity: true,
-                requiresExternalPower: nil
+                recurrence: recurrence
             )
         )
-        try await scheduler.submit(
-            BackgroundTaskRequest(
+        recurrence.everySeconds = Double(cleanEvery)
+        try await service.submit(
+            BackgroundTaskSubmission(
                 identifier: Self.cleaning,
-                recurrence: Recurrence(everySeconds: cleanEvery),
-                requiresNetworkConnectivity: nil,
-                requiresExternalPower: true
+                requiresExternalPower: true,
+                recurrence: recurrence
             )
         )
     }
 
-    private func perform(
-        _ launch: Launch,
+    /// Registers a handler, unless an earlier start has done so.
+    private func register(
+        _ identifier: String,
+        kind: String,
+        at service: TransferService
+    ) async throws {
+        do throws(TransferError) {
+            try await service.register(
+                HandlerRequest(kind: kind),
+                forTaskWithIdentifier: identifier
+            )
+        } catch  where error.problem?.code == .handlerRegistered {
+            return
+        }
+    }
+
+    private static func perform(
+        _ run: ClientEventDocument.Run,
         on feed: Feed,
-        tellingOf scheduler: BackgroundTaskScheduler
+        for service: TransferService
     ) async {
-        switch launch.identifier {
+        switch run.identifier {
         case Self.refresh: await feed.refresh()
         case Self.cleaning: await feed.clean(olderThan: 7 * 24 * 3600)
         default: break
         }
         do {
-            try await scheduler.complete(launch.runID, success: true)
+            try await service.complete(run: run.runID, success: true)
         } catch {
             // The run expires, and the next one comes at its time.
-            Self.say("not completed: \(error)")
+            say("not completed: \(error)")
         }
     }
 

@@ -17,6 +17,13 @@ let package = Package(
         .library(name: "TransferWire", targets: ["TransferWire"]),
         .library(name: "TransferClient", targets: ["TransferClient"]),
         .library(name: "TransferURLSession", targets: ["TransferURLSession"]),
+        .library(name: "TransferHummingbird", targets: ["TransferHummingbird"]),
+    ],
+    traits: [
+        .trait(
+            name: "Hummingbird",
+            description: "Webhooks as a route of Hummingbird; without it, that is not resolved."
+        )
     ],
     dependencies: [
         // HMAC and SHA-2 for signatures.
@@ -25,6 +32,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // The buffers of that library, and threads that may wait for a disk.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        // The server of those whose receiver of webhooks is a route of it.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     ],
     targets: [
         // Signs and verifies webhooks as Standard Webhooks 1.0 says.
@@ -51,6 +60,19 @@ let package = Package(
         .target(
             name: "TransferURLSession",
             dependencies: ["TransferClient"],
+            swiftSettings: swiftSettings
+        ),
+        // The receiver of webhooks as a route of Hummingbird; empty without the trait.
+        .target(
+            name: "TransferHummingbird",
+            dependencies: [
+                "TransferClient",
+                .product(
+                    name: "Hummingbird",
+                    package: "hummingbird",
+                    condition: .when(traits: ["Hummingbird"])
+                ),
+            ],
             swiftSettings: swiftSettings
         ),
     ]

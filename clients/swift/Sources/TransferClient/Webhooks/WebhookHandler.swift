@@ -11,15 +11,19 @@ public final class WebhookHandler: Sendable {
     /// The number of messages that are remembered unless another is given; those of the service's
     /// longest pause between two attempts at one message a second.
     public static let rememberedMax = 50_000
+    /// The most bytes of a message: a hundred events of a batch, or twenty failed tasks with the
+    /// longest client strings.
+    public static let bodyBytesMax = 16 << 20
 
-    private let verifier: WebhookVerifier
+    private let secrets: Mutex<[SigningSecret]>
     private let recent: Mutex<RecentMessages>
     private let work: @Sendable (WebhookEvent) async throws -> WebhookAnswer
 
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - secrets: the subscription's secrets; during a rotation the old one and the new one.
+    ///   - secrets: the subscription's secrets; during a rotation the old one and the new one. While
+    ///     there is none, the response is 503, and messages come again.
     ///   - remembered: the number of messages by whose identifiers repetitions are recognized; 0
     ///     to hand all of them to the program. They are forgotten when the process ends, so what is
     ///     done for an event should be safe to do twice.
@@ -30,9 +34,15 @@ public final class WebhookHandler: Sendable {
         remembered: Int = rememberedMax,
         work: @escaping @Sendable (WebhookEvent) async throws -> WebhookAnswer
     ) {
-        verifier = WebhookVerifier(secrets: secrets)
+        self.secrets = Mutex(secrets)
         recent = Mutex(RecentMessages(countMax: remembered))
         self.work = work
+    }
+
+    /// Verifies messages by other secrets from now on: after a rotation, or once the subscription
+    /// is made of a receiver that has to run before that.
+    public func replaceSecrets(with secrets: [SigningSecret]) {
+        self.secrets.withLock { $0 = secrets }
     }
 
     /// Handles a request.
@@ -47,8 +57,10 @@ public final class WebhookHandler: Sendable {
         body: [UInt8],
         now: Date = Date()
     ) async -> WebhookOutcome {
+        let secrets = secrets.withLock { $0 }
+        guard !secrets.isEmpty else { return WebhookOutcome(status: 503, error: NoSecret()) }
         do throws(WebhookVerificationError) {
-            try verifier.verify(headers: headers, body: body, now: now)
+            try WebhookVerifier(secrets: secrets).verify(headers: headers, body: body, now: now)
         } catch {
             return WebhookOutcome(status: 401, error: error)
         }
@@ -99,5 +111,9 @@ public final class WebhookHandler: Sendable {
 
     private struct MessageType: Decodable {
         let type: String
+    }
+
+    private struct NoSecret: Error, CustomStringConvertible {
+        var description: String { "The secret of the subscription is not known yet." }
     }
 }
