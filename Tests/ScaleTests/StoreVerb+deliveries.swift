@@ -134,7 +134,7 @@ extension StoreVerb {
                 world.worker.reserve(page),
                 limit: page,
                 lease: .seconds(60)
-            ).count * 3
+            ).claims.count * 3
         },
         StoreVerb("recordReplayed") { stores, world in
             _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
@@ -142,7 +142,7 @@ extension StoreVerb {
                 world.worker.reserve(1),
                 limit: 1,
                 lease: .seconds(60)
-            )
+            ).claims
             guard let claim = claims.first else { return 0 }
             _ = try await stores.deliveryLog.recordReplayed(claim, attempt(200))
             return 4

@@ -67,7 +67,7 @@ extension StoreVerb {
             try await stores.sessions.sessions(
                 tenant: world.tenant,
                 client: .default,
-                after: (.default, "s5"),
+                after: SessionPlace(client: .default, identifier: "s5"),
                 limit: page
             ).count
         },

@@ -1,5 +1,6 @@
 import HTTPTypes
 import TransferModel
+import TransferStore
 import TransferWire
 
 /// A page in JSON that ends when it is full, by its bytes or by its items.
@@ -46,6 +47,23 @@ struct PageBytes {
 }
 
 extension Answer {
+    /// Returns a page of a list, which names what cannot be read.
+    static func page<Value: Sendable, Place: Sendable>(
+        _ page: ListPage<Value, Place>,
+        document: @escaping @Sendable (Value) -> some Encodable & Sendable,
+        place: @escaping @Sendable (Value) -> Place,
+        cursor: @escaping @Sendable (Place) -> Cursor,
+        name: (Place) -> String
+    ) async throws -> Answer {
+        try await .page(
+            page.items,
+            next: page.hasMore ? page.lastPlace.map(cursor) : nil,
+            unreadable: page.unreadable.map(name),
+            document: document,
+            cursor: { cursor(place($0)) }
+        )
+    }
+
     /// Returns a page of the first `limit` of `values`; one more was read to find out whether a
     /// next page exists.
     ///
@@ -69,12 +87,12 @@ extension Answer {
 
     /// Returns a page of `values`, followed by the page at `next`; it ends earlier when it is full.
     ///
-    /// `unreadable` names tasks of the page that cannot be shown.
+    /// `unreadable` names what cannot be read of the page.
     static func page<Value: Sendable>(
         _ values: [Value],
         next: Cursor?,
-        byteCount: Int,
-        unreadable: [TaskID] = [],
+        byteCount: Int = 0,
+        unreadable: [String] = [],
         document: @escaping @Sendable (Value) -> some Encodable & Sendable,
         cursor: @escaping @Sendable (Value) -> Cursor
     ) async throws -> Answer {
@@ -95,18 +113,18 @@ extension Answer {
     private struct PageEnd: Encodable {
         let hasMore: Bool
         let nextCursor: String?
-        let unreadableTasks: [String]?
+        let unreadable: [String]?
 
-        init(next: Cursor?, unreadable: [TaskID]) {
+        init(next: Cursor?, unreadable: [String]) {
             hasMore = next != nil
             nextCursor = next?.serialized
-            unreadableTasks = unreadable.isEmpty ? nil : unreadable.map(\.description)
+            self.unreadable = unreadable.isEmpty ? nil : unreadable
         }
 
         private enum CodingKeys: String, CodingKey {
             case hasMore = "has_more"
             case nextCursor = "next_cursor"
-            case unreadableTasks = "unreadable_tasks"
+            case unreadable
         }
     }
 }

@@ -24,7 +24,7 @@ struct EventLog: Sendable {
         return cursor.sequence
     }
 
-    /// Returns the next events, without a gap before or between them.
+    /// Returns the next events, without a gap before or between them but where one cannot be read.
     ///
     /// - Throws: ``Problem`` when what comes next is no longer kept, or the log has never been so
     ///   long.
@@ -32,7 +32,7 @@ struct EventLog: Sendable {
         after cursor: Int64,
         limit: Int,
         bytesMax: Int = PageSize.pageBytesMax
-    ) async throws -> [SessionEvent] {
+    ) async throws -> ListPage<SessionEvent, EventPlace> {
         let events = try await stores.events.events(
             of: id,
             after: cursor,
@@ -40,14 +40,12 @@ struct EventLog: Sendable {
             bytesMax: bytesMax
         )
         // When a clock was set, a later event may have been stored in the older partition.
-        let next = events.enumerated()
-            .prefix { $0.element.sequence - Int64($0.offset) - 1 == cursor }
-            .map(\.element)
-        guard next.isEmpty else { return next }
-        if let first = events.first { throw Problem(eventsExpiredBefore: first.sequence) }
+        let next = events.unbroken(after: cursor)
+        guard next.eventCount == 0 else { return next }
+        if let first = events.firstSequence { throw Problem(eventsExpiredBefore: first) }
         let (oldest, newest) = try await stores.events.eventBounds(of: id)
         guard oldest - 1 <= cursor else { throw Problem(eventsExpiredBefore: oldest) }
         if let newest, newest < cursor { throw Problem(eventsEndAt: newest, oldest: oldest) }
-        return []
+        return next
     }
 }

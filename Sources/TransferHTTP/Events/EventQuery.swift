@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import TransferModel
+import TransferStore
 import TransferWire
 
 /// A request to read a log of events, with the events wanted and their form.
@@ -58,6 +59,12 @@ struct EventQuery: Sendable {
 
     /// Whether an event is asked for.
     func wants(_ event: SessionEvent) -> Bool { filter?.contains(event.kind) ?? true }
+
+    /// Whether an event that cannot be read may be asked for.
+    func wants(_ place: EventPlace) -> Bool {
+        guard let filter, let kind = place.kind else { return true }
+        return filter.contains(kind)
+    }
 
     /// Whether the stream is named among what the client accepts (RFC 9110 §12.5.1), not by a
     /// wildcard and not with the weight 0.

@@ -107,16 +107,18 @@ struct EventRoutes: Sendable {
         var cursor = begin
         var hasNews = false
         var found: [SessionEvent] = []
+        var unreadable: [EventPlace] = []
         var isFull = false
         while true {
             try await share?.take(PageBytes.max)
             let events = try await log.page(after: cursor, limit: query.limit)
             found = events.filter(query.wants)
+            unreadable = events.unreadable.filter(query.wants)
             // A wake-up without an event means that no further event will come.
-            if events.isEmpty, hasNews { break }
-            cursor = events.last?.sequence ?? cursor
-            isFull = events.count == query.limit
-            guard found.isEmpty, let deadline, deadline > .now else { break }
+            if events.eventCount == 0, hasNews { break }
+            cursor = events.lastSequence ?? cursor
+            isFull = events.eventCount == query.limit
+            guard found.isEmpty, unreadable.isEmpty, let deadline, deadline > .now else { break }
             share?.shrink(to: 0)
             // Stored events that the query does not ask for are skipped without waiting.
             if isFull { continue }
@@ -133,6 +135,7 @@ struct EventRoutes: Sendable {
         }
         var answer = try await Answer.events(
             found,
+            unreadable,
             next: EventCursor(log: log.id, sequence: cursor),
             mayHaveMore: isFull,
             linkBase: linkBase
@@ -170,6 +173,7 @@ extension Answer {
     /// `mayHaveMore` whether there may then be more.
     fileprivate static func events(
         _ events: [SessionEvent],
+        _ unreadable: [EventPlace],
         next: EventCursor,
         mayHaveMore: Bool,
         linkBase: String?
@@ -182,7 +186,12 @@ extension Answer {
             let isWhole = page.count == events.count
             let last = isWhole ? next.sequence : events[page.count - 1].sequence
             let cursor = EventCursor(log: next.log, sequence: last)
-            let end = PageEnd(next: cursor.description, hasMore: mayHaveMore || !isWhole)
+            let own = unreadable.filter { $0.sequence <= last }.map(\.id.text)
+            let end = PageEnd(
+                next: cursor.description,
+                hasMore: mayHaveMore || !isWhole,
+                unreadable: own.isEmpty ? nil : own
+            )
             return try page.encoded(before: end)
         }
         let byteCount = events.reduce(0) {
@@ -196,9 +205,10 @@ extension Answer {
     private struct PageEnd: Encodable {
         let next: String
         let hasMore: Bool
+        let unreadable: [String]?
 
         private enum CodingKeys: String, CodingKey {
-            case next
+            case next, unreadable
             case hasMore = "has_more"
         }
     }

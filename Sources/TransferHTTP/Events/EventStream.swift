@@ -74,10 +74,10 @@ struct EventStream: Sendable {
                 try await send(":\n\n", to: &writer, on: channel)
                 continue
             }
-            if let newest = events.last {
+            if let newest = events.lastSequence {
                 try await send(events, to: &writer, on: channel)
                 share?.shrink(to: 0)
-                last = newest.sequence
+                last = newest
                 hasNews = false
                 continue
             }
@@ -102,7 +102,9 @@ struct EventStream: Sendable {
     ///
     /// - Returns: nil while the database is unavailable, or other answers of the tenant wait to be
     ///   read.
-    private func page(after cursor: Int64) async throws -> [SessionEvent]? {
+    private func page(
+        after cursor: Int64
+    ) async throws -> ListPage<SessionEvent, EventPlace>? {
         do {
             try await share?.take(Self.shareBytes)
         } catch {
@@ -125,11 +127,15 @@ struct EventStream: Sendable {
     }
 
     private func send(
-        _ events: [SessionEvent],
+        _ events: ListPage<SessionEvent, EventPlace>,
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
     ) async throws {
         var frames = ByteBuffer()
+        // A comment, which every client passes over.
+        for place in events.unreadable where query.wants(place) {
+            frames.writeString(": the event \(cursor(behind: place.sequence)) cannot be read\n\n")
+        }
         for event in events where query.wants(event) {
             frames.writeString(
                 "id: \(cursor(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "

@@ -62,12 +62,12 @@ struct SessionRoutes: Sendable {
     func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
         let limit = try query.limit()
         let client = try query.client()
-        var after: (client: ClientID, identifier: String)?
+        var after: SessionPlace?
         if let cursor = try query.cursor() {
             guard case .session(let owner, let identifier) = cursor else {
                 throw QueryParameters.foreignCursor
             }
-            after = (owner, identifier)
+            after = SessionPlace(client: owner, identifier: identifier)
         }
         let sessions = try await stores.sessions.sessions(
             tenant: tenant,
@@ -75,13 +75,14 @@ struct SessionRoutes: Sendable {
             prefix: try query.sessionPrefix(),
             isOutstanding: try query.boolean("outstanding"),
             after: after,
-            limit: limit + 1
+            limit: limit
         )
         return try await .page(
             sessions,
-            limit: limit,
             document: { SessionDocument($0) },
-            cursor: { .session($0.client, identifier: $0.identifier) }
+            place: { SessionPlace(client: $0.client, identifier: $0.identifier) },
+            cursor: { .session($0.client, identifier: $0.identifier) },
+            name: \.identifier
         )
     }
 

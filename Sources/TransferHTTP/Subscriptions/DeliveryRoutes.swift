@@ -65,14 +65,15 @@ struct DeliveryRoutes: Sendable {
             subscription: subscription,
             state: try state(query),
             before: before,
-            limit: limit + 1
+            limit: limit
         )
         guard let deliveries else { throw Problem(.unknownSubscription) }
         return try await .page(
             deliveries,
-            limit: limit,
             document: { DeliveryDocument($0) },
-            cursor: { .delivery($0.id) }
+            place: \.id,
+            cursor: { .delivery($0) },
+            name: \.description
         )
     }
 

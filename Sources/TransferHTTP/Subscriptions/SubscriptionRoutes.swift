@@ -95,13 +95,14 @@ struct SubscriptionRoutes: Sendable {
         let subscriptions = try await stores.subscriptions.subscriptions(
             tenant: tenant,
             after: after,
-            limit: limit + 1
+            limit: limit
         )
         return try await .page(
             subscriptions,
-            limit: limit,
             document: { SubscriptionDocument($0) },
-            cursor: { .subscription($0.id) }
+            place: \.id,
+            cursor: { .subscription($0) },
+            name: \.description
         )
     }
 

@@ -85,7 +85,7 @@ struct TaskListRoutes: Sendable {
             tasks,
             next: next,
             byteCount: tasks.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) },
-            unreadable: unreadable,
+            unreadable: unreadable.map(\.description),
             document: { TaskDocument($0) },
             cursor: cursor
         )

@@ -59,13 +59,14 @@ extension DeliveryLogStore {
 
     /// Gives due replays to this instance for the duration of `lease`, in the order of their
     /// events, including those of disabled subscriptions.
+    ///
+    /// Replays of a subscription that this release cannot read are put off.
     package func claimReplays(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
         lease: Duration
-    ) async throws(StoreError) -> [ReplayClaim] {
-        try await database.fetch(
-            ReplayClaim.self,
+    ) async throws(StoreError) -> DueReplays {
+        let rows = try await database.run(
             """
             WITH due AS MATERIALIZED (
                 SELECT l.id FROM delivery_log l
@@ -88,6 +89,37 @@ extension DeliveryLogStore {
                 b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             ORDER BY m.subscription_id, m.session_id, m.sequence
+            """
+        )
+        var claims: [ReplayClaim] = []
+        var unreadable: [Int64] = []
+        var subscriptions: Set<SubscriptionID> = []
+        for row in rows {
+            do throws(StoreError) {
+                claims.append(try ReplayClaim(row))
+            } catch {
+                unreadable.append(try row.decode("replay_fence"))
+                subscriptions.insert(
+                    SubscriptionID(try row.decode("subscription_id", as: UUID.self))
+                )
+            }
+        }
+        if !unreadable.isEmpty {
+            let ids = try rows.map { row throws(StoreError) in try row.decode("id", as: UUID.self) }
+            try await putOff(ids, claimedUnder: unreadable)
+        }
+        return DueReplays(claims: claims, unreadable: subscriptions)
+    }
+
+    /// Puts replays off that were claimed and cannot be read here.
+    private func putOff(_ deliveries: [UUID], claimedUnder fences: [Int64]) async throws(StoreError)
+    {
+        _ = try await database.run(
+            """
+            UPDATE delivery_log SET
+                replay_fence = NULL, replay_due_at = clock_timestamp() + (1 + random())
+                    * \(DeliveryStore.unreadablePause.milliseconds) * interval '1 ms'
+            WHERE id = ANY (\(deliveries)) AND replay_fence = ANY (\(fences))
             """
         )
     }

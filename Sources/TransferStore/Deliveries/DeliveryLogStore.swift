@@ -75,7 +75,7 @@ extension DeliveryLogStore {
         state: LoggedDelivery.State?,
         before: DeliveryID?,
         limit: Int
-    ) async throws(StoreError) -> [LoggedDelivery]? {
+    ) async throws(StoreError) -> ListPage<LoggedDelivery, DeliveryID>? {
         guard
             try await SubscriptionStore(database).subscription(tenant: tenant, id: subscription)
                 != nil
@@ -88,17 +88,18 @@ extension DeliveryLogStore {
                 """
                 WHERE (l.subscription_id, l.state, l.id)
                     < (\(subscription.uuid), \(state.rawValue), \(end))
-                ORDER BY l.subscription_id DESC, l.state DESC, l.id DESC LIMIT \(limit)
+                ORDER BY l.subscription_id DESC, l.state DESC, l.id DESC LIMIT \(limit + 1)
                 """
             } else {
                 """
                 WHERE (l.subscription_id, l.id) < (\(subscription.uuid), \(end))
-                ORDER BY l.subscription_id DESC, l.id DESC LIMIT \(limit)
+                ORDER BY l.subscription_id DESC, l.id DESC LIMIT \(limit + 1)
                 """
             }
         // In the order of its own index, or a plan may scan the deliveries of all subscriptions.
         return try await loggedDeliveries(
             page,
+            limit: limit,
             where: """
                 l.subscription_id = \(subscription.uuid)
                 AND (\(state?.rawValue)::text IS NULL OR l.state = \(state?.rawValue))
@@ -111,22 +112,28 @@ extension DeliveryLogStore {
         tenant: TenantID,
         id: DeliveryID
     ) async throws(StoreError) -> LoggedDelivery? {
-        try await loggedDeliveries(
+        let found = try await loggedDeliveries(
             """
             JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
                 AND \(Fragment.isLivingSubscriptionByKey)
             WHERE l.id = \(id.uuid) AND b.tenant_id = \(tenant.uuid)
             """,
+            limit: 1,
             where: "true"
-        ).first
+        )
+        guard found.unreadable.isEmpty else {
+            throw StoreError(decoding: "a delivery of another release")
+        }
+        return found.first
     }
 
     /// Returns the deliveries `l` that `page` selects and for which `condition` is true, if their
     /// events are kept or have expired.
     private func loggedDeliveries(
         _ page: Query,
+        limit: Int,
         where condition: Query
-    ) async throws(StoreError) -> [LoggedDelivery] {
+    ) async throws(StoreError) -> ListPage<LoggedDelivery, DeliveryID> {
         let rows = try await database.run(
             """
             SELECT l.id, l.subscription_id, l.event_id, l.kind,
@@ -156,11 +163,13 @@ extension DeliveryLogStore {
             """
         )
         let ids = try rows.map { row throws(StoreError) in try row.decode("id", as: UUID.self) }
-        guard !ids.isEmpty else { return [] }
-        let attempts = try await attempts(of: ids)
-        return try rows.map { row throws(StoreError) in
-            try LoggedDelivery(row, attempts: attempts)
-        }
+        let attempts = ids.isEmpty ? [:] : try await attempts(of: ids)
+        return try ListPage(
+            rows,
+            limit: limit,
+            place: { row throws(StoreError) in DeliveryID(try row.decode("id", as: UUID.self)) },
+            item: { row throws(StoreError) in try LoggedDelivery(row, attempts: attempts) }
+        )
     }
 
     private func attempts(

@@ -17,11 +17,15 @@ extension DeliveryStore {
     /// The time after which a delivery of a force-quit client is examined again, unless the client
     /// is launched before.
     static let awayPause: Duration = .seconds(3600)
+    /// The least time after which a delivery that cannot be read is examined again, by this instance
+    /// or by another that may be able to read it; the most is twice as long.
+    static let unreadablePause: Duration = .seconds(60)
 
     /// Gives due deliveries to this instance for the duration of `lease`.
     ///
-    /// Deliveries of a subscription that is disabled, paused or being probed, and of a client that
-    /// was force-quit, are set to wait instead, so that later claims do not scan past them.
+    /// Deliveries of a subscription that is disabled, paused or being probed, of a client that was
+    /// force-quit, and of a subscription that this release cannot read, are set to wait instead, so
+    /// that later claims do not scan past them.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
@@ -143,11 +147,43 @@ extension DeliveryStore {
             """
         )
         var claims: [DeliveryClaim] = []
+        var unreadable: [(subscription: UUID, session: UUID)] = []
         for row in rows {
-            if let claim = try DeliveryClaim(row) { claims.append(claim) }
+            do throws(StoreError) {
+                if let claim = try DeliveryClaim(row) { claims.append(claim) }
+            } catch {
+                unreadable.append(
+                    (try row.decode("subscription_id"), try row.decode("session_id"))
+                )
+            }
         }
+        if !unreadable.isEmpty { try await putOff(unreadable, claimedBy: fences.incarnation) }
         let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
-        return DueDeliveries(claims: claims, examined: Int(examined))
+        return DueDeliveries(
+            claims: claims,
+            unreadable: Set(unreadable.map { SubscriptionID($0.subscription) }),
+            examined: Int(examined)
+        )
+    }
+
+    /// Puts deliveries off that were claimed and cannot be read here, as with a secret that another
+    /// key has sealed, so that they hold up no others.
+    private func putOff(
+        _ deliveries: [(subscription: UUID, session: UUID)],
+        claimedBy incarnation: Int32
+    ) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE delivery d SET
+                worker = NULL, fence = NULL,
+                due_at = clock_timestamp() + (1 + random())
+                    * \(Self.unreadablePause.milliseconds) * interval '1 ms'
+            FROM unnest(\(deliveries.map(\.subscription)), \(deliveries.map(\.session)))
+                AS x (subscription_id, session_id)
+            WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
+                AND d.session_id = ANY (ARRAY[x.session_id]) AND d.worker = \(incarnation)
+            """
+        )
     }
 
     /// Gives back the deliveries of a claim of at most `limit` whose answer never arrived.

@@ -92,15 +92,22 @@ extension SubscriptionStore {
         tenant: TenantID,
         after: SubscriptionID?,
         limit: Int
-    ) async throws(StoreError) -> [Subscription] {
-        try await database.fetch(
-            Subscription.self,
+    ) async throws(StoreError) -> ListPage<Subscription, SubscriptionID> {
+        let rows = try await database.run(
             """
             SELECT \(Self.subscriptionColumns) FROM subscription b
             WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
                 AND (\(after?.uuid)::uuid IS NULL OR b.id > \(after?.uuid))
-            ORDER BY b.id LIMIT \(limit)
+            ORDER BY b.id LIMIT \(limit + 1)
             """
+        )
+        return try ListPage(
+            rows,
+            limit: limit,
+            place: { row throws(StoreError) in
+                SubscriptionID(try row.decode("id", as: UUID.self))
+            },
+            item: Subscription.init
         )
     }
 

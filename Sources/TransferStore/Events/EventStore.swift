@@ -45,7 +45,7 @@ extension EventStore {
         sessionIdentifier: String,
         after sequence: Int64,
         limit: Int
-    ) async throws(StoreError) -> [SessionEvent]? {
+    ) async throws(StoreError) -> ListPage<SessionEvent, EventPlace>? {
         let found = try await SessionStore(database).session(
             tenant: tenant,
             client: client,
@@ -82,20 +82,24 @@ extension EventStore {
     /// Numbers have no gaps, because each is assigned under the session's lock in the transaction
     /// that commits it. Only the oldest may be missing, because they are not kept forever.
     ///
-    /// The result has fewer than `limit` events if their client strings reach `bytesMax` before.
+    /// The page has fewer than `limit` events if their client strings reach `bytesMax` before.
     package func events(
         of session: SessionID,
         after sequence: Int64,
         limit: Int,
         bytesMax: Int = PageSize.pageBytesMax
-    ) async throws(StoreError) -> [SessionEvent] {
-        try await database.fetch(
-            SessionEvent.self,
-            PageSize.cut(
-                Self.selectEvents(of: session, after: sequence, limit: limit),
-                orderedBy: "sequence",
-                at: bytesMax
-            )
+    ) async throws(StoreError) -> ListPage<SessionEvent, EventPlace> {
+        try ListPage(
+            await database.run(
+                PageSize.cut(
+                    Self.selectEvents(of: session, after: sequence, limit: limit),
+                    orderedBy: "sequence",
+                    at: bytesMax
+                )
+            ),
+            limit: limit,
+            place: EventPlace.init,
+            item: SessionEvent.init
         )
     }
 

@@ -261,14 +261,13 @@ extension SessionStore {
         client: ClientID? = nil,
         prefix: String? = nil,
         isOutstanding: Bool = false,
-        after place: (client: ClientID, identifier: String)?,
+        after place: SessionPlace?,
         limit: Int
-    ) async throws(StoreError) -> [Session] {
+    ) async throws(StoreError) -> ListPage<Session, SessionPlace> {
         let ofClient: Query = client.map { "s.client = \($0.name)" } ?? "true"
         let ofPrefix: Query = prefix.map { "starts_with(s.identifier, \($0))" } ?? "true"
         let ofWork: Query = isOutstanding ? "p.outstanding > 0" : "true"
-        return try await database.fetch(
-            Session.self,
+        let rows = try await database.run(
             """
             \(Self.selectSession)
             WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL AND \(ofClient)
@@ -276,9 +275,10 @@ extension SessionStore {
                 AND (s.client, s.identifier COLLATE "C")
                     > (\(place?.client.name ?? ""), \(place?.identifier ?? ""))
             ORDER BY s.client, s.identifier COLLATE "C"
-            LIMIT \(limit)
+            LIMIT \(limit + 1)
             """
         )
+        return try ListPage(rows, limit: limit, place: SessionPlace.init, item: Session.init)
     }
 
     /// Ends a session.

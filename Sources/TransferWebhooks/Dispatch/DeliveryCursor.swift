@@ -45,7 +45,7 @@ struct DeliveryCursor: Sendable {
     /// Returns whether the subscription asks for that event.
     func wants(_ event: SessionEvent) -> Bool {
         event.isInScope(of: claim.subscription, isScoped: claim.isScoped)
-            && (claim.filter?.contains(event.kind) ?? event.kind.isSentUnasked)
+            && claim.wants(event.kind)
     }
 
     /// Returns whether the next message was answered with 202 as often as a message is tried at

@@ -1,8 +1,10 @@
 import Logging
 import Synchronization
+import TransferModel
 import TransferStore
 
-/// A watch that logs when the store goes away and when it is back, once each.
+/// A watch that logs when the store goes away and when it is back, once each, and what of it cannot
+/// be read.
 final class OutageLog: Sendable {
     private let isAway = Mutex(false)
     private let logger: Logger
@@ -18,6 +20,16 @@ final class OutageLog: Sendable {
             return isAway
         }
         if wasAway { logger.info("webhook deliveries continue") }
+    }
+
+    /// Reports subscriptions that this release cannot read.
+    func couldNotRead(_ subscriptions: Set<SubscriptionID>) {
+        for subscription in subscriptions {
+            logger.error(
+                "a subscription cannot be read, and its deliveries wait",
+                metadata: ["subscription": "\(subscription)"]
+            )
+        }
     }
 
     func failed(_ error: StoreError) {

@@ -48,6 +48,8 @@ extension WebhookDispatcher {
             )
             state.withLock { $0.lostClaim = nil }
             watch.succeeded()
+            watch.couldNotRead(due.unreadable)
+            sender.counters.countUnreadable(due.unreadable.count)
             state.withLock { state in
                 state.claimFailures = 0
                 state.claimableAt = nil
@@ -98,8 +100,8 @@ extension WebhookDispatcher {
 extension WebhookDispatcher {
     /// Reads enough events for a message, or one page where each event has its own message.
     ///
-    /// It stops before events that are no longer kept; when those are the next ones, it passes
-    /// them.
+    /// It stops before events that are no longer kept or cannot be read; when the next ones are no
+    /// longer kept, it passes them.
     ///
     /// - Returns: nil when the store does not answer, or the claim has ended.
     func gather(_ held: inout DeliveryCursor) async -> MessageBatcher? {
@@ -109,7 +111,12 @@ extension WebhookDispatcher {
             guard let page = await page(of: held.claim, after: run.position, limit: limit) else {
                 return nil
             }
-            let kept = Self.unbroken(page, after: run.position)
+            let kept = page.unbroken(after: run.position).readablePrefix
+            if let place = page.unreadable.first, place.sequence == held.cursor + 1 {
+                guard await mayPass(place, &held) else { return nil }
+                run = MessageBatcher(held)
+                continue
+            }
             if kept.isEmpty, run.position == held.cursor {
                 let cursor = held.cursor
                 guard await passExpired(&held) else { return nil }
@@ -120,27 +127,21 @@ extension WebhookDispatcher {
             }
             run.add(
                 kept,
-                hasMore: page.count == limit || kept.count < page.count,
+                hasMore: page.eventCount == limit || kept.count < page.eventCount,
                 wanted: held.wants,
                 size: { WebhookMessage($0, linkBase: composer.linkBase)?.body.count ?? 0 }
             )
             // Events read before a gap are delivered first; the gap is met again afterwards.
-            if kept.count < page.count { break }
+            if kept.count < page.eventCount { break }
         } while !run.isFull
         return run
-    }
-
-    /// Returns the events before the first gap, which is where some are no longer kept.
-    private static func unbroken(_ page: [SessionEvent], after position: Int64) -> [SessionEvent] {
-        let count = zip(page, (position + 1)...).prefix { $0.sequence == $1 }.count
-        return Array(page.prefix(count))
     }
 
     private func page(
         of claim: DeliveryClaim,
         after position: Int64,
         limit: Int
-    ) async -> [SessionEvent]? {
+    ) async -> ListPage<SessionEvent, EventPlace>? {
         do throws(StoreError) {
             return try await stores.events.events(of: claim.session, after: position, limit: limit)
         } catch {

@@ -47,7 +47,7 @@ extension WebhookDispatcher {
     /// - Returns: false when the claim has ended.
     private func deliver(_ outgoing: OutgoingMessage, _ held: inout DeliveryCursor) async -> Bool {
         if held.isUnacknowledged(after: schedule.waits.count) {
-            await fail(held, outgoing, .notAcknowledged, .notSent)
+            await fail(held, outgoing.name, .notAcknowledged, .notSent)
             return false
         }
         if held.claim.throttlesWakeUps, outgoing.last.kind == .sessionEventsFinished {
@@ -70,7 +70,7 @@ extension WebhookDispatcher {
             )
             return isDue ? await settle(&held) : true
         case .failed(let failure):
-            if await settle(&held) { await fail(held, outgoing, failure, sent) }
+            if await settle(&held) { await fail(held, outgoing.name, failure, sent) }
             return false
         case .abandoned:
             if await settle(&held) { await release(held) }
@@ -183,9 +183,9 @@ extension WebhookDispatcher {
         }
     }
 
-    private func fail(
+    func fail(
         _ held: DeliveryCursor,
-        _ outgoing: OutgoingMessage,
+        _ message: MessageName,
         _ failure: DeliveryFailure,
         _ sent: SentMessage
     ) async {
@@ -193,23 +193,28 @@ extension WebhookDispatcher {
         let number = held.tries + 1
         let isGone = failure.status == Self.goneStatus
         let isOurFault = failure.reason == DeliveryFailure.serviceReason
-        let wait = schedule.wait(
-            // A message is not given up for our own failure, nor for a receiver that may come back.
-            afterTry: isGone || isOurFault ? min(number, schedule.waits.count) : number,
-            retryAfter: failure.retryAfter,
-            chance: .random(in: 0..<1)
-        )
+        let isGivenUp = failure == .unreadable && number > Self.unreadableWaitsMax
+        let wait =
+            isGivenUp
+            ? nil
+            : schedule.wait(
+                // A message is not given up for our own failure, nor for a receiver that may come
+                // back.
+                afterTry: isGone || isOurFault ? min(number, schedule.waits.count) : number,
+                retryAfter: failure.retryAfter,
+                chance: .random(in: 0..<1)
+            )
         let setback = DeliverySetback(
             attempt: sent.attempt(as: failure),
             retryAfter: wait,
             throttle: health.throttle(status: failure.status, retryAfter: failure.retryAfter),
             isGone: isGone,
             // A receiver that answers 202 is well, however long it takes.
-            isReceiversFault: !isOurFault && failure != .notAcknowledged
+            isReceiversFault: !isOurFault && failure != .notAcknowledged && failure != .unreadable
         )
         var line: Logger.Metadata = [
             "subscription": "\(claim.subscription)",
-            "event": "\((outgoing.batch?.id ?? outgoing.last.id).text)",
+            "event": "\(message.id.text)",
             "status": "\(failure.status.map(String.init) ?? "none")",
             "reason": "\(failure.reason)", "attempt": "\(number)",
         ]
@@ -222,8 +227,8 @@ extension WebhookDispatcher {
             [stores, health] () throws(StoreError) in
             try await stores.deliveries.recordDeliveryFailed(
                 claim,
-                sequence: outgoing.last.sequence,
-                batch: outgoing.batch,
+                sequence: message.sequence,
+                batch: message.batch,
                 setback,
                 health: health
             )

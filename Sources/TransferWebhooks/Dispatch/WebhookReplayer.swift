@@ -28,9 +28,11 @@ struct WebhookReplayer: Sendable {
     /// Sends the requested replays at each wake-up until it is stopped.
     func run() async {
         for await _ in wakeups.stream {
-            while !isStopping, let claims = await claimReplays(), !claims.isEmpty {
+            while !isStopping, let due = await claimReplays(), !due.isEmpty {
+                watch.couldNotRead(due.unreadable)
+                sender.counters.countUnreadable(due.unreadable.count)
                 await withDiscardingTaskGroup { group in
-                    for own in Dictionary(grouping: claims, by: \.subscription).values {
+                    for own in Dictionary(grouping: due.claims, by: \.subscription).values {
                         group.addTask { await self.replay(own) }
                     }
                 }
@@ -38,7 +40,7 @@ struct WebhookReplayer: Sendable {
         }
     }
 
-    private func claimReplays() async -> [ReplayClaim]? {
+    private func claimReplays() async -> DueReplays? {
         do throws(StoreError) {
             return try await stores.deliveryLog.claimReplays(
                 worker.reserve(Self.replaysMax),
@@ -55,22 +57,37 @@ struct WebhookReplayer: Sendable {
     /// Sends a subscription's messages one after another, as long as its receiver can be reached.
     private func replay(_ claims: [ReplayClaim]) async {
         for claim in claims {
-            guard !isStopping, let events = await events(of: claim) else { return }
+            guard !isStopping, let page = await events(of: claim) else { return }
+            guard page.unreadable.isEmpty else {
+                guard await record(.notSent, as: .unreadable, of: claim) else { return }
+                continue
+            }
             // Its events are no longer kept; the log's row goes soon.
-            guard let outgoing = claim.outgoing(events) else { continue }
+            guard let outgoing = claim.outgoing(page.events) else { continue }
             guard let message = await messageOrNil(outgoing, of: claim) else { return }
             let sent = await sender.send(message, to: claim.endpoint)
             // Whoever finds that the lease has run out sends the message again.
             if sent.outcome == .abandoned { return }
-            let deadline = ContinuousClock.now + bounds.lease
-            let isOurs = await recorder.record(until: deadline, whenStale: false) {
-                [stores] () throws(StoreError) in
-                try await stores.deliveryLog.recordReplayed(claim, sent.attempt(isReplay: true))
-            }
-            guard isOurs else { return }
+            guard await record(sent, of: claim) else { return }
             if case .failed(let failure) = sent.outcome, failure.status == nil {
                 return await cancelReplays(of: claim.subscription)
             }
+        }
+    }
+
+    /// - Returns: false when the claim is stale.
+    private func record(
+        _ sent: SentMessage,
+        as failure: DeliveryFailure? = nil,
+        of claim: ReplayClaim
+    ) async -> Bool {
+        let deadline = ContinuousClock.now + bounds.lease
+        return await recorder.record(until: deadline, whenStale: false) {
+            [stores] () throws(StoreError) in
+            try await stores.deliveryLog.recordReplayed(
+                claim,
+                sent.attempt(as: failure, isReplay: true)
+            )
         }
     }
 
@@ -85,10 +102,14 @@ struct WebhookReplayer: Sendable {
         }
     }
 
-    /// Returns the events from the first of the message to its last.
-    private func events(of claim: ReplayClaim) async -> [SessionEvent]? {
+    /// Returns the events from the first of the message to its last, and the places of those that
+    /// cannot be read.
+    private func events(
+        of claim: ReplayClaim
+    ) async -> (events: [SessionEvent], unreadable: [EventPlace])? {
         do throws(StoreError) {
             var events: [SessionEvent] = []
+            var unreadable: [EventPlace] = []
             var cursor = (claim.batchFirst ?? claim.sequence) - 1
             while cursor < claim.sequence {
                 let page = try await stores.events.events(
@@ -96,11 +117,13 @@ struct WebhookReplayer: Sendable {
                     after: cursor,
                     limit: min(bounds.pageMax, Int(claim.sequence - cursor))
                 )
-                guard let last = page.last else { break }
-                cursor = last.sequence
-                events += page.filter { $0.sequence <= claim.sequence && claim.wants($0) }
+                guard let last = page.lastSequence else { break }
+                cursor = last
+                let own = page.through(claim.sequence)
+                events += own.filter { claim.wants($0) }
+                unreadable += own.unreadable
             }
-            return events
+            return (events, unreadable)
         } catch {
             if !Task.isCancelled { watch.failed(error) }
             return nil

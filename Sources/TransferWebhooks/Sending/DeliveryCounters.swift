@@ -5,6 +5,8 @@ package final class DeliveryCounters: Sendable {
     /// How a try went.
     package enum Outcome: String, Sendable {
         case delivered, failed, abandoned
+        /// Nothing could be sent, because this release cannot read the subscription or the event.
+        case unreadable
     }
 
     /// The tries that have ended.
@@ -13,6 +15,11 @@ package final class DeliveryCounters: Sendable {
     package let durations = DurationHistogram()
 
     package init() {}
+
+    /// Counts what could not be sent because it could not be read.
+    func countUnreadable(_ count: Int) {
+        if count > 0 { tries.add(Int64(count), to: .unreadable) }
+    }
 
     func count(_ message: SentMessage) {
         switch message.outcome {

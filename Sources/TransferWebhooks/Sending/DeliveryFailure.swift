@@ -10,6 +10,9 @@ struct DeliveryFailure: Equatable, Sendable {
     /// The failure of a message that was answered with 202 again and again and never acknowledged.
     static let notAcknowledged = DeliveryFailure(reason: "not_acknowledged")
 
+    /// The failure of a message whose event this release cannot read.
+    static let unreadable = DeliveryFailure(reason: "unreadable_event")
+
     /// The word for a failure on our side.
     static let serviceReason = "service"
 }

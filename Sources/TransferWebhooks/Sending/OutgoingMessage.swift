@@ -10,6 +10,11 @@ struct OutgoingMessage: Sendable {
     /// The last of the events.
     let last: SessionEvent
 
+    /// What the message is called in the log.
+    var name: MessageName {
+        MessageName(id: batch?.id ?? last.id, sequence: last.sequence, batch: batch)
+    }
+
     /// Creates a message of one event.
     init(_ event: SessionEvent) {
         events = [event]

@@ -48,7 +48,7 @@ enum Output {
             } else {
                 for line in table.lines(next.items.map(row)) { try self.line(line) }
             }
-            for id in next.unreadableTasks ?? [] { try note("\(id): cannot be read") }
+            for id in next.unreadable ?? [] { try note("\(id): cannot be read") }
             cursor = next.nextCursor
         } while cursor != nil
     }

@@ -210,7 +210,7 @@ final class EngineFixture: Sendable {
                 sessionIdentifier: Self.identifier,
                 after: 0,
                 limit: 1000
-            )
+            )?.items
         )
     }
 

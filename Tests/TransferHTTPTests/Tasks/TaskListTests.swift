@@ -192,7 +192,7 @@ import TransferWire
             for path in ["\(session)/tasks", "/v1/tasks"] {
                 let page = try await server.send("GET", path).json(Page<TaskDocument>.self)
                 #expect(page.items.map(\.id) == [ids[0], ids[2]].map(\.description))
-                #expect(page.unreadableTasks == [ids[1].description])
+                #expect(page.unreadable == [ids[1].description])
                 // A page that has nothing else is followed by the others.
                 #expect(try await strings("\(path)?limit=1", server) == ["a", "c"])
             }

@@ -82,7 +82,7 @@ import TransferTestSupport
         for name in ["b", "a"] { try await fixture.putSession(name, of: Self.share) }
         try await fixture.putSession("a")
         var found: [String] = []
-        var place: (client: ClientID, identifier: String)?
+        var place: SessionPlace?
         repeat {
             let page = try await fixture.stores.sessions.sessions(
                 tenant: fixture.tenant,
@@ -90,7 +90,8 @@ import TransferTestSupport
                 limit: 2
             )
             found += page.map { "\($0.client) \($0.identifier)" }
-            place = page.last.map { ($0.client, $0.identifier) }
+            #expect(page.hasMore == (page.lastPlace?.identifier == "b"))
+            place = page.hasMore ? page.lastPlace : nil
         } while place != nil
         #expect(
             found == ["\(Self.share) a", "\(Self.share) b", "default a", "default nightly"]
@@ -98,7 +99,7 @@ import TransferTestSupport
         let own = try await fixture.stores.sessions.sessions(
             tenant: fixture.tenant,
             client: Self.share,
-            after: (Self.share, "a"),
+            after: SessionPlace(client: Self.share, identifier: "a"),
             limit: 10
         )
         #expect(own.map(\.identifier) == ["b"])

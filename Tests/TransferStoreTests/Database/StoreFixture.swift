@@ -209,7 +209,7 @@ struct StoreFixture: Sendable {
                 sessionIdentifier: identifier,
                 after: 0,
                 limit: 100_000
-            )
+            )?.items
         )
     }
 

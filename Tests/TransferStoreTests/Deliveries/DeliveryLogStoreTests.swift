@@ -20,7 +20,7 @@ import TransferTestSupport
                 state: state,
                 before: nil,
                 limit: 100
-            )
+            )?.items
         )
     }
 
@@ -188,6 +188,7 @@ extension StoreFixture {
         lease: Duration = .seconds(600)
     ) async throws -> [ReplayClaim] {
         try await stores.deliveryLog.claimReplays(worker.reserve(100), limit: 100, lease: lease)
+            .claims
     }
 
     /// Returns the state that a replay must leave unchanged.

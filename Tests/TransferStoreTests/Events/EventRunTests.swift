@@ -23,7 +23,7 @@ import TransferTestSupport
             of: try await fixture.session().id,
             after: sequence,
             limit: limit
-        )
+        ).items
     }
 
     @Test func aPageBeginsAndEndsAtAnyEvent() async throws {

@@ -78,7 +78,7 @@ import TransferTestSupport
         while true {
             let page = try await fixture.stores.sessions.sessions(
                 tenant: fixture.tenant,
-                after: found.last.map { (client: .default, identifier: $0) },
+                after: found.last.map { SessionPlace(client: .default, identifier: $0) },
                 limit: 3
             )
             if page.isEmpty { break }

@@ -14,6 +14,6 @@ extension DeliveryLogStore {
             state: state,
             before: nil,
             limit: 100
-        ) ?? []
+        )?.items ?? []
     }
 }

@@ -8,15 +8,24 @@ public struct EventPage: Codable, Sendable {
     /// Whether there may be more events now.
     public let hasMore: Bool
 
+    /// The identifiers of the events that the service cannot read; absent if there are none.
+    public let unreadable: [String]?
+
     /// Creates the value from its parts.
-    public init(items: [EventMessage], next: String, hasMore: Bool) {
+    public init(
+        items: [EventMessage],
+        next: String,
+        hasMore: Bool,
+        unreadable: [String]? = nil
+    ) {
         self.items = items
         self.next = next
         self.hasMore = hasMore
+        self.unreadable = unreadable
     }
 
     private enum CodingKeys: String, CodingKey {
-        case items, next
+        case items, next, unreadable
         case hasMore = "has_more"
     }
 }

@@ -6,21 +6,20 @@ public struct Page<Item: Codable & Sendable>: Codable, Sendable {
     public let nextCursor: String?
     /// Whether there is a next page.
     public let hasMore: Bool
-    /// The tasks of the page that the service cannot read; absent if there are none.
-    public let unreadableTasks: [String]?
+    /// What names the items of the page that the service cannot read; absent if there are none.
+    public let unreadable: [String]?
 
     /// Creates the value from its parts.
-    public init(items: [Item], nextCursor: String?, unreadableTasks: [String]? = nil) {
+    public init(items: [Item], nextCursor: String?, unreadable: [String]? = nil) {
         self.items = items
         self.nextCursor = nextCursor
-        self.unreadableTasks = unreadableTasks
+        self.unreadable = unreadable
         hasMore = nextCursor != nil
     }
 
     private enum CodingKeys: String, CodingKey {
-        case items
+        case items, unreadable
         case nextCursor = "next_cursor"
         case hasMore = "has_more"
-        case unreadableTasks = "unreadable_tasks"
     }
 }

@@ -1,0 +1,16 @@
+package import Foundation
+package import TransferModel
+
+/// The place of an event in its log, which is known even if the event cannot be read.
+package struct EventPlace: Equatable, Sendable {
+    package let id: UUID
+    package let sequence: Int64
+    /// The event's kind; nil if this release does not know it.
+    package let kind: SessionEvent.Kind?
+
+    init(_ row: StoredRow) throws(StoreError) {
+        id = try row.decode("id")
+        sequence = try row.decode("sequence")
+        kind = SessionEvent.Kind(rawValue: try row.decode("kind"))
+    }
+}

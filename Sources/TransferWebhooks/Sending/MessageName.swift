@@ -1,0 +1,12 @@
+import Foundation
+import TransferModel
+
+/// What a message is called in the log of deliveries.
+struct MessageName: Sendable {
+    /// The identifier of the event or of the batch.
+    let id: UUID
+    /// The sequence of the message's last event.
+    let sequence: Int64
+    /// The batch; nil for a message of one event.
+    let batch: MessageBatch?
+}
