@@ -11,6 +11,8 @@ struct Answer: Sendable {
     var body: [UInt8] = []
     /// Whether this is an earlier answer, found by its idempotency key.
     var isReplay = false
+    /// The entity tag of the document in the body.
+    private(set) var etag: String?
     /// The preference of the request that was followed.
     var preferenceApplied: String?
 
@@ -21,6 +23,18 @@ struct Answer: Sendable {
         location: String? = nil
     ) throws -> Answer {
         Answer(status: status, location: location, body: try WireEncoder.encode(value))
+    }
+
+    /// An answer with a document that can be changed under a condition.
+    static func json(
+        _ value: some Encodable,
+        revision: Int32,
+        status: HTTPResponse.Status = .ok,
+        location: String? = nil
+    ) throws -> Answer {
+        var answer = try json(value, status: status, location: location)
+        answer.etag = EntityTag.tag(revision: revision, of: answer.body)
+        return answer
     }
 
     /// Repeats an earlier answer.
@@ -54,6 +68,14 @@ extension Answer: ResponseGenerator {
         if let location { headers[.location] = location }
         if let preferenceApplied { headers[.preferenceApplied] = preferenceApplied }
         if isReplay { headers[.idempotencyReplayed] = "true" }
+        if let etag {
+            headers[.eTag] = etag
+            let known = request.method == .get ? request.headers[.ifNoneMatch] : nil
+            if let known, EntityTag.lists(known, etag) {
+                headers[.contentType] = nil
+                return Response(status: .notModified, headers: headers)
+            }
+        }
         return Response(
             status: status,
             headers: headers,

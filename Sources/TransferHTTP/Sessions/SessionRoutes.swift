@@ -30,11 +30,12 @@ struct SessionRoutes: Sendable {
             let session = try context.session(query)
             let isReconnecting = try query.boolean("reconnect")
             let body = try await request.jsonBody()
+            let condition = RevisionCondition(request.headers)
             guard isReconnecting else {
-                return try await put(session, body, reconnecting: false)
+                return try await put(session, body, if: condition, reconnecting: false)
             }
             return try await RequestResources.listing {
-                try await put(session, body, reconnecting: true)
+                try await put(session, body, if: condition, reconnecting: true)
             }
         }
         router.get("/v1/sessions/{identifier}") { request, context in
@@ -46,7 +47,8 @@ struct SessionRoutes: Sendable {
         }
         router.patch("/v1/sessions/{identifier}") { request, context in
             let session = try context.session(request)
-            return try await change(session, request.jsonBody())
+            let condition = RevisionCondition(request.headers)
+            return try await change(session, request.jsonBody(), if: condition)
         }
         router.delete("/v1/sessions/{identifier}") { request, context in
             try await invalidate(context.session(request))
@@ -89,6 +91,7 @@ struct SessionRoutes: Sendable {
     func put(
         _ address: SessionAddress,
         _ body: [UInt8],
+        if condition: RevisionCondition = .none,
         reconnecting isReconnecting: Bool
     ) async throws -> Answer {
         let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
@@ -99,12 +102,14 @@ struct SessionRoutes: Sendable {
             client: address.client,
             identifier: address.identifier,
             kind: kind,
-            configuration: configuration
+            configuration: configuration,
+            if: condition
         )
         switch result {
         case .created(let session):
             return try .json(
                 await document(of: session, reconnecting: isReconnecting),
+                revision: session.revision,
                 status: .created,
                 location: address.path
             )
@@ -119,8 +124,10 @@ struct SessionRoutes: Sendable {
             wake()
             return try .json(
                 await document(of: session, reconnecting: isReconnecting),
+                revision: session.revision,
                 location: address.path
             )
+        case .conditionFailed: throw Problem(.preconditionFailed)
         case .unknownClient: throw Problem.unknownClient
         case .sharedContainerRequired: throw Self.sharedContainerRequired
         }
@@ -150,10 +157,18 @@ struct SessionRoutes: Sendable {
         )
     ])
 
-    func change(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
+    func change(
+        _ address: SessionAddress,
+        _ body: [UInt8],
+        if condition: RevisionCondition
+    ) async throws -> Answer {
         let patch = try decoded(JSONValue.self, from: body)
         for _ in 0..<Self.triesMax {
             let session = try await session(address)
+            // The change is made to this revision or not at all.
+            guard condition.revisions?.contains(session.revision) ?? true else {
+                throw Problem(.preconditionFailed)
+            }
             let configuration = try session.configuration(changedBy: patch)
             if session.configuration.sharedContainerIdentifier != nil,
                 configuration.sharedContainerIdentifier == nil,
@@ -169,7 +184,8 @@ struct SessionRoutes: Sendable {
                 continue
             }
             wake()
-            return try .json(SessionDocument(await self.session(address)))
+            let changed = try await self.session(address)
+            return try .json(SessionDocument(changed), revision: changed.revision)
         }
         throw Problem(.unavailable, "The session is being changed by too many at once.")
     }
@@ -185,7 +201,9 @@ struct SessionRoutes: Sendable {
         for caller: Caller
     ) async throws -> Answer {
         let session = try await session(address)
-        guard let preference else { return try .json(SessionDocument(session)) }
+        guard let preference else {
+            return try .json(SessionDocument(session), revision: session.revision)
+        }
         // A request without a slot is answered without waiting.
         if session.progress.outstanding > 0, let slot = try? slots.take(for: caller.tenant) {
             defer { withExtendedLifetime(slot) {} }
@@ -202,7 +220,8 @@ struct SessionRoutes: Sendable {
             client: address.client,
             identifier: address.identifier
         )
-        var answer = try Answer.json(SessionDocument(changed ?? session))
+        let now = changed ?? session
+        var answer = try Answer.json(SessionDocument(now), revision: now.revision)
         answer.preferenceApplied = preference.applied
         return answer
     }

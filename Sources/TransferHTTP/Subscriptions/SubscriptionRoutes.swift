@@ -34,6 +34,7 @@ struct SubscriptionRoutes: Sendable {
         router.patch("/v1/subscriptions/{id}") { request, context in
             try await change(
                 request.jsonBody(),
+                if: RevisionCondition(request.headers),
                 id: context.subscriptionID(),
                 tenant: context.requireTenant()
             )
@@ -111,24 +112,29 @@ struct SubscriptionRoutes: Sendable {
         else {
             throw Problem(.unknownSubscription)
         }
-        return try .json(SubscriptionDocument(subscription))
+        return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
     }
 
     func change(
         _ body: [UInt8],
+        if condition: RevisionCondition,
         id: SubscriptionID,
         tenant: TenantID
     ) async throws -> Answer {
         let change = try decoded(SubscriptionPatchRequest.self, from: body).change(egress: egress)
-        guard
-            let subscription = try await stores.subscriptions.changeSubscription(
-                tenant: tenant,
-                id: id,
-                change
-            )
-        else { throw Problem(.unknownSubscription) }
-        wake()
-        return try .json(SubscriptionDocument(subscription))
+        let result = try await stores.subscriptions.changeSubscription(
+            tenant: tenant,
+            id: id,
+            change,
+            if: condition
+        )
+        switch result {
+        case .changed(let subscription):
+            wake()
+            return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
+        case .conditionFailed: throw Problem(.preconditionFailed)
+        case .unknownSubscription: throw Problem(.unknownSubscription)
+        }
     }
 
     func rotateSecret(

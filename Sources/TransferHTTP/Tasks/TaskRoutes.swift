@@ -44,7 +44,12 @@ struct TaskRoutes: Sendable {
         router.patch("/v1/tasks/{id}") { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
-            return try await change(id, body, tenant: context.requireTenant())
+            return try await change(
+                id,
+                body,
+                if: RevisionCondition(request.headers),
+                tenant: context.requireTenant()
+            )
         }
         router.post("/v1/tasks/{id}/cancel") { request, context in
             let id = try context.taskID()
@@ -135,15 +140,27 @@ struct TaskRoutes: Sendable {
             let body = try await stores.tasks.responseBody(tenant: tenant, task: task.id) ?? []
             document.response?.body = Data(body).base64EncodedString()
         }
-        return try .json(document)
+        return try .json(document, revision: task.revision)
     }
 
-    func change(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+    func change(
+        _ id: TaskID,
+        _ body: [UInt8],
+        if condition: RevisionCondition,
+        tenant: TenantID
+    ) async throws -> Answer {
         let change = try decoded(TaskPatchRequest.self, from: body).change()
-        switch try await stores.control.changeTask(tenant: tenant, id: id, change) {
+        let result = try await stores.control.changeTask(
+            tenant: tenant,
+            id: id,
+            change,
+            if: condition
+        )
+        switch result {
         case .changed(let task):
             wake()
-            return try .json(TaskDocument(task))
+            return try .json(TaskDocument(task), revision: task.revision)
+        case .conditionFailed: throw Problem(.preconditionFailed)
         case .ended(let task):
             throw Problem(.taskEnded, "The task is \(task.state.rawValue).")
         case .unknownTask: throw Problem(.unknownTask)

@@ -14,17 +14,25 @@ struct BackgroundSettingsRoutes: Sendable {
             let settings = try await stores.tenants.backgroundSettings(
                 of: context.requireTenant()
             )
-            return try Answer.json(BackgroundSettingsDocument(settings))
+            return try Answer.json(
+                BackgroundSettingsDocument(settings),
+                revision: settings.revision
+            )
         }
         router.patch("/v1/tenant/background-settings") { request, context in
             let body = try await request.jsonBody()
             let change = try decoded(BackgroundSettingsPatchRequest.self, from: body).change()
             let settings = try await stores.tenants.changeBackgroundSettings(
                 of: context.requireTenant(),
-                change
+                change,
+                if: RevisionCondition(request.headers)
             )
+            guard let settings else { throw Problem(.preconditionFailed) }
             onTimers()
-            return try Answer.json(BackgroundSettingsDocument(settings))
+            return try Answer.json(
+                BackgroundSettingsDocument(settings),
+                revision: settings.revision
+            )
         }
     }
 }

@@ -12,6 +12,8 @@ package struct Subscription: Sendable {
     /// The reason why nothing is sent now; nil while the subscription is enabled.
     package let disablement: Disablement?
     package let createdAt: Date
+    /// The number of changes of the subscription.
+    package let revision: Int32
 
     package init(
         id: SubscriptionID,
@@ -20,7 +22,8 @@ package struct Subscription: Sendable {
         sessionIdentifier: String?,
         settings: SubscriptionSettings,
         disablement: Disablement? = nil,
-        createdAt: Date
+        createdAt: Date,
+        revision: Int32 = 0
     ) {
         self.id = id
         self.tenant = tenant
@@ -30,6 +33,7 @@ package struct Subscription: Sendable {
         self.settings = settings
         self.disablement = disablement
         self.createdAt = createdAt
+        self.revision = revision
     }
 
     /// The reason why nothing is sent, and the time since; events wait and keep their place and

@@ -4,6 +4,8 @@ package import Foundation
 package struct Session: Sendable {
     /// The longest identifier, in UTF-8 bytes.
     package static let identifierBytesMax = 255
+    /// The largest revision of a new session.
+    package static let firstRevisionMax: Int32 = 1_000_000_000
 
     /// A session's kind, which decides how long its contents last and never changes.
     package enum Kind: String, CaseIterable, Sendable {
@@ -25,7 +27,8 @@ package struct Session: Sendable {
     /// The counts of all its stored tasks, whatever their generation.
     package let taskCounts: TaskCounts
     package let createdAt: Date
-    /// The number of changes of the session's configuration.
+    /// The number of changes of the session's configuration, counted from a random one: no session
+    /// has the revision of an earlier one of its name.
     package let revision: Int32
     /// Whether the session takes no further tasks and ends with its last one.
     package let isFinishing: Bool

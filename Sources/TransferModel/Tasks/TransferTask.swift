@@ -39,6 +39,8 @@ package struct TransferTask: Sendable {
     /// The time at which the file of the completed task was found to be gone; nil until then.
     package let resultGoneAt: Date?
     package let createdAt: Date
+    /// The number of changes that the client has made to the task.
+    package let revision: Int32
     package let finishedAt: Date?
     /// The time until which the task is kept at least; nil before its end.
     package let expiresAt: Date?
@@ -70,6 +72,7 @@ package struct TransferTask: Sendable {
         part: Fence?,
         resultGoneAt: Date? = nil,
         createdAt: Date,
+        revision: Int32 = 0,
         finishedAt: Date?,
         expiresAt: Date?
     ) {
@@ -99,6 +102,7 @@ package struct TransferTask: Sendable {
         self.part = part
         self.resultGoneAt = resultGoneAt
         self.createdAt = createdAt
+        self.revision = revision
         self.finishedAt = finishedAt
         self.expiresAt = expiresAt
     }

@@ -15,6 +15,8 @@ package struct BackgroundSettings: Equatable, Sendable {
     /// The time that a run has.
     package var appRefreshTime: Duration
     package var processingTime: Duration
+    /// The number of changes of the settings.
+    package var revision: Int32
 
     /// The range of ``assertionBudget``, in seconds.
     package static let assertionBudgetRange: ClosedRange<Double> = 5...600
@@ -29,7 +31,8 @@ package struct BackgroundSettings: Equatable, Sendable {
         capacity: Capacity,
         assertionBudget: Duration,
         appRefreshTime: Duration,
-        processingTime: Duration
+        processingTime: Duration,
+        revision: Int32
     ) {
         self.permittedIdentifiers = permittedIdentifiers
         self.areTasksOn = areTasksOn
@@ -37,5 +40,6 @@ package struct BackgroundSettings: Equatable, Sendable {
         self.assertionBudget = assertionBudget
         self.appRefreshTime = appRefreshTime
         self.processingTime = processingTime
+        self.revision = revision
     }
 }

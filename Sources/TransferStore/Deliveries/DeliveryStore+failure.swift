@@ -49,6 +49,7 @@ extension DeliveryStore {
             ),
             disabled AS (
                 UPDATE subscription b SET
+                    revision = b.revision + 1,
                     disabled_at = clock_timestamp(),
                     disabled_reason = CASE WHEN \(setback.isGone) THEN 'gone' ELSE 'failing' END
                 FROM streak f

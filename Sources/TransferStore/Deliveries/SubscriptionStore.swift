@@ -111,17 +111,17 @@ extension SubscriptionStore {
         )
     }
 
-    /// Changes a subscription; messages that are already being sent are not affected.
+    /// Changes a subscription, if `condition` is met; messages that are already being sent are not
+    /// affected.
     ///
     /// Changing the URL, enabling the subscription and ending its throttling make its waiting
     /// deliveries due at once.
-    ///
-    /// - Returns: the subscription as it then is, or nil when the tenant has none of that name.
     package func changeSubscription(
         tenant: TenantID,
         id: SubscriptionID,
-        _ change: SubscriptionChange
-    ) async throws(StoreError) -> Subscription? {
+        _ change: SubscriptionChange,
+        if condition: RevisionCondition = .none
+    ) async throws(StoreError) -> SubscriptionChangeResult {
         let url = try change.url.map { url throws(StoreError) in
             try database.sealer.seal(url: url, at: .url(of: id, of: tenant))
         }
@@ -135,6 +135,7 @@ extension SubscriptionStore {
             """
             WITH changed AS (
                 UPDATE subscription b SET
+                    revision = b.revision + 1,
                     url = coalesce(\(url), b.url),
                     event_types = CASE WHEN \(change.filter != nil)
                         THEN \((change.filter ?? nil)?.terms) ELSE b.event_types END,
@@ -157,6 +158,7 @@ extension SubscriptionStore {
                         WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_reason, 'client')
                         ELSE b.disabled_reason END
                 WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+                    AND \(Fragment.hasRevision("b.revision", condition))
                 RETURNING \(Self.subscriptionColumns)
             ),
             -- What was wrong with it counts no longer.
@@ -180,8 +182,10 @@ extension SubscriptionStore {
                 TimerStore.makeDue(waitingFor: [.subscription], of: tenant),
             ])
         }
-        guard let row = rows.first else { return nil }
-        return try Subscription(row)
+        if let row = rows.first { return .changed(try Subscription(row)) }
+        guard condition != .none else { return .unknownSubscription }
+        return try await subscription(tenant: tenant, id: id) == nil
+            ? .unknownSubscription : .conditionFailed
     }
 
     /// Ends a subscription; deliveries that are being sent may still arrive.
@@ -219,7 +223,7 @@ extension SubscriptionStore {
     private static let subscriptionColumns: Query = """
         b.id, b.tenant_id, b.client, b.session_identifier, b.url, b.event_types, b.description,
         b.headers, b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form,
-        b.wake_up_throttling, b.disabled_at, b.disabled_reason, b.created_at
+        b.wake_up_throttling, b.disabled_at, b.disabled_reason, b.created_at, b.revision
         """
 }
 
@@ -247,7 +251,8 @@ extension Subscription: RowDecodable {
             disablement: try disabledAt.map { since throws(StoreError) in
                 Disablement(reason: try row.word("disabled_reason"), since: since)
             },
-            createdAt: try row.decode("created_at")
+            createdAt: try row.decode("created_at"),
+            revision: try row.decode("revision")
         )
     }
 }

@@ -5,6 +5,8 @@ package enum PutSessionResult: Sendable {
     case created(Session)
     /// The session existed; unless it is of another kind, it has the configuration now.
     case updated(Session)
+    /// The condition is not met; nothing was stored.
+    case conditionFailed
     /// The tenant has no such client; nothing was stored.
     case unknownClient
     /// The client is an extension, whose sessions name a container; nothing was stored.

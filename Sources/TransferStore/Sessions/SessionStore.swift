@@ -15,7 +15,7 @@ extension SessionStore {
     /// one, a new session has the defaults and a living one keeps its own.
     ///
     /// Without a `kind`, a new session is a background session. A living session of another kind
-    /// than `kind` is not changed.
+    /// than `kind` is not changed. If `condition` is not met, nothing is stored.
     ///
     /// Of parallel calls, exactly one creates the session.
     package func putSession(
@@ -23,7 +23,8 @@ extension SessionStore {
         client: ClientID = .default,
         identifier: String,
         kind: Session.Kind? = nil,
-        configuration given: SessionConfiguration?
+        configuration given: SessionConfiguration?,
+        if condition: RevisionCondition = .none
     ) async throws(StoreError) -> PutSessionResult {
         let id = UUID.version7()
         let configuration = given ?? SessionConfiguration()
@@ -65,7 +66,7 @@ extension SessionStore {
                     id, tenant_id, client, identifier, kind, timeout_for_request_ms,
                     timeout_for_resource_ms, additional_headers, options,
                     total_bytes_per_second_max, shared_container_identifier,
-                    result_retention_ms, max_connections_per_host, is_discretionary)
+                    result_retention_ms, max_connections_per_host, is_discretionary, revision)
                 SELECT
                     \(id), c.tenant_id, c.identifier, \(identifier),
                     \((kind ?? .background).rawValue),
@@ -75,13 +76,14 @@ extension SessionStore {
                     \(configuration.sharedContainerIdentifier),
                     \(configuration.resultRetention?.milliseconds),
                     \(configuration.maxConnectionsPerHost.map { Int16($0) }),
-                    \(configuration.isDiscretionary)
+                    \(configuration.isDiscretionary), \(Int32.random(in: 1...Session.firstRevisionMax))
                 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
                     AND (c.kind = 'app'
                         OR \(configuration.sharedContainerIdentifier != nil))
                     -- Counted only for one that is new.
-                    AND CASE WHEN EXISTS (SELECT 1 FROM old) THEN true ELSE \(room) END
+                    AND CASE WHEN EXISTS (SELECT 1 FROM old) THEN true
+                        WHEN \(condition.allowsNew) THEN \(room) ELSE false END
                 ON CONFLICT (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL
                 DO UPDATE SET
                     timeout_for_request_ms = excluded.timeout_for_request_ms,
@@ -95,6 +97,7 @@ extension SessionStore {
                     is_discretionary = excluded.is_discretionary,
                     revision = s.revision + 1
                 WHERE \(given != nil) AND (\(kind == nil) OR s.kind = excluded.kind)
+                    AND \(Fragment.hasRevision("s.revision", condition))
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
             ),
             \(Self.countLimitChangeOfSession)
@@ -110,17 +113,23 @@ extension SessionStore {
             Self.selectSession(tenant: tenant, client: client, identifier: identifier),
         ])
         guard let owner = rows[0].first else { return .unknownClient }
-        let kind = try owner.word("kind", as: Client.Kind.self)
-        let mayBeMade = kind == .app || configuration.sharedContainerIdentifier != nil
+        let ownerKind = try owner.word("kind", as: Client.Kind.self)
+        let mayBeMade = ownerKind == .app || configuration.sharedContainerIdentifier != nil
         guard mayBeMade || given == nil && !rows[4].isEmpty else {
             return .sharedContainerRequired
         }
         guard let row = rows[4].first else {
+            guard condition.allowsNew else { return .conditionFailed }
             throw .quotaExceeded(Quota(.sessions, maximum: Quota.sessionsMax))
         }
         let session = try Session(row)
-        return try rows[2].first?.decode("is_created") ?? false
-            ? .created(session) : .updated(session)
+        if let change = rows[2].first {
+            return try change.decode("is_created") ? .created(session) : .updated(session)
+        }
+        // It was not changed, for one of two reasons or because nothing was given.
+        let isOfKind = kind.map { $0 == session.kind } ?? true
+        let isMet = condition.revisions?.contains(session.revision) ?? true
+        return isOfKind && !isMet ? .conditionFailed : .updated(session)
     }
 
     /// Gives a session another configuration, unless it was changed or ended since it was read.

@@ -11,10 +11,12 @@ extension ControlStore {
         case changed(TransferTask)
         /// The task as it ended; nothing was changed.
         case ended(TransferTask)
+        /// The task has another revision than the change is for; nothing was changed.
+        case conditionFailed
         case unknownTask
     }
 
-    /// Changes a task that has not ended.
+    /// Changes a task that has not ended, if `condition` is met.
     ///
     /// The lock on the session's counters orders the change against events: each event reports the
     /// client string as it was at that time, and the last event reports the one with which the task
@@ -22,20 +24,23 @@ extension ControlStore {
     package func changeTask(
         tenant: TenantID,
         id: TaskID,
-        _ change: TaskChange
+        _ change: TaskChange,
+        if condition: RevisionCondition = .none
     ) async throws(StoreError) -> ChangeResult {
+        var condition = condition
         for _ in 0..<Self.triesMax {
             let rows = try await database.run(
                 [
                     Self.lockRuns(of: id), Self.lockSession(of: id, tenant),
-                    Self.change(id, tenant, change),
+                    Self.change(id, tenant, change, condition),
                 ] + (change.bytesPerSecondMax == nil ? [] : [WorkerStore.countLimitChange])
             )
             guard !rows[1].isEmpty else { return .unknownTask }
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
                 return .unknownTask
             }
-            if rows[2].isEmpty { return .ended(task) }
+            if rows[2].isEmpty { return task.state.isTerminal ? .ended(task) : .conditionFailed }
+            condition = .none
             guard Self.isBetweenTables(task, change) else { return .changed(task) }
         }
         throw .unavailable(PostgresError(decoding: "the task never stood still"))
@@ -69,7 +74,8 @@ extension ControlStore {
     private static func change(
         _ id: TaskID,
         _ tenant: TenantID,
-        _ change: TaskChange
+        _ change: TaskChange,
+        _ condition: RevisionCondition
     ) -> Query {
         let hasBegin = change.earliestBeginAt != nil
         let begin = change.earliestBeginAt ?? nil
@@ -80,9 +86,11 @@ extension ControlStore {
                 SELECT id, session_id, host_key, priority_rank, client_string AS was FROM task t
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
                     AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
+                    AND \(Fragment.hasRevision("t.revision", condition))
             ),
             new AS (
                 UPDATE task t SET
+                    revision = t.revision + 1,
                     client_string = CASE WHEN \(change.clientString != nil)
                         THEN \((change.clientString ?? nil)?.utf8) ELSE client_string END,
                     earliest_begin_at = CASE WHEN \(hasBegin)

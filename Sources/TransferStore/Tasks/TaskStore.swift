@@ -97,7 +97,7 @@ extension TaskStore {
             t.earliest_begin_at, t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
             t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
             coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
-            a.bytes_per_second, t.created_at,
+            a.bytes_per_second, t.created_at, t.revision,
             \(selectState),
             coalesce(o.attempt, p.number, a.number, d.attempt, h.attempt, q.attempt, r.attempt,
                 0::smallint)
@@ -167,6 +167,7 @@ extension TransferTask {
             part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
             resultGoneAt: try row.decodeIfPresent("result_gone_at"),
             createdAt: try row.decode("created_at"),
+            revision: try row.decode("revision"),
             finishedAt: finishedAt,
             expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }
         )

@@ -252,7 +252,7 @@ extension PutSessionResult {
     var session: Session? {
         switch self {
         case .created(let session), .updated(let session): session
-        case .unknownClient, .sharedContainerRequired: nil
+        case .conditionFailed, .unknownClient, .sharedContainerRequired: nil
         }
     }
 

@@ -185,6 +185,8 @@ extension ProblemDetails {
         /// The events after the named one are no longer kept, or never existed; ``oldestSequence``
         /// is the first that is.
         case eventsExpired = "events_expired"
+        /// The resource has been changed since the request's `If-Match` was read (412).
+        case preconditionFailed = "precondition_failed"
         /// The body is longer than the service accepts.
         case bodyTooLarge = "body_too_large"
         /// The body is not declared as a type that the operation takes.
@@ -246,6 +248,7 @@ extension ProblemDetails {
                 .lastAdminKey, .staleAckToken, .idempotencyKeyInUse:
                 409
             case .contentGone, .taskExpired, .eventsExpired: 410
+            case .preconditionFailed: 412
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
@@ -319,6 +322,7 @@ extension ProblemDetails {
             case .contentGone: "The content is gone"
             case .taskExpired: "The task is kept no longer"
             case .eventsExpired: "These events are not there"
+            case .preconditionFailed: "The condition of the request is not met"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The media type is not supported"
             case .rangeNotSatisfiable: "The range cannot be satisfied"
