@@ -518,6 +518,21 @@ CREATE TABLE partial (
     CONSTRAINT partial_validator_check CHECK (((octet_length(validator) >= 2) AND (octet_length(validator) <= 255)))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE pause (
+    id uuid NOT NULL,
+    tenant_id uuid,
+    host_key bigint,
+    host_name text,
+    is_by_tenant boolean NOT NULL,
+    gives_back boolean NOT NULL,
+    paused_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT pause_check CHECK (((host_key IS NULL) = (host_name IS NULL))),
+    CONSTRAINT pause_check1 CHECK (((tenant_id IS NOT NULL) OR (NOT is_by_tenant))),
+    CONSTRAINT pause_host_name_check CHECK (((octet_length(host_name) >= 1) AND (octet_length(host_name) <= 300))),
+    CONSTRAINT pause_pkey PRIMARY KEY (id),
+    CONSTRAINT pause_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+
 CREATE TABLE pending_rename (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
@@ -872,6 +887,7 @@ CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id
 CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
+CREATE UNIQUE INDEX pause_by_scope ON pause USING btree (COALESCE((tenant_id)::text, ''::text), COALESCE((host_key)::text, ''::text), is_by_tenant);
 CREATE INDEX pending_rename_by_worker ON pending_rename USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);

@@ -66,6 +66,7 @@ class TransferTenant extends View {
             facts([
                 ["Received", bytes(tenant.bytes_received)],
                 ["Sent", bytes(tenant.bytes_sent)],
+                ["Paused", tenant.pauses.map(pauseText).join("; ")],
                 ["Created", time(tenant.created_at)],
             ]),
         ];
@@ -86,6 +87,11 @@ class TransferTenant extends View {
             ]),
         ];
     }
+}
+
+/** What a pause covers, and who ends it. */
+function pauseText(pause) {
+    return `${pause.host ?? "all hosts"} by the ${pause.paused_by}`;
 }
 
 customElements.define("transfer-tenant", TransferTenant);

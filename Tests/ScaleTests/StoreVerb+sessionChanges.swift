@@ -1,3 +1,4 @@
+import Foundation
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -103,6 +104,20 @@ extension StoreVerb {
                 _ = try await stores.keys.revokeAPIKey(id: "other", tenant: world.tenant)
                 return 1
             },
+            StoreVerb("pause") { stores, world in
+                _ = try await PauseStore(stores.database).pause(pause(world))
+                return 1
+            },
+            StoreVerb("endPause") { stores, world in
+                _ = try await PauseStore(stores.database).endPause(
+                    pause(world).scope,
+                    isByTenant: false
+                )
+                return 1
+            },
+            StoreVerb("pauses") { stores, world in
+                try await PauseStore(stores.database).pauses(of: world.tenant).count
+            },
             StoreVerb("limitTenant") { stores, _ in
                 _ = try await stores.tenants.limitTenant(
                     named: "scale",
@@ -130,6 +145,17 @@ extension StoreVerb {
                 return 1
             },
         ] + refreshes
+
+    /// A pause of a host that no task of the world uses.
+    private static func pause(_ world: ScaleWorld) -> Pause {
+        Pause(
+            scope: Pause.Scope(tenant: world.tenant, host: HostKey(rawValue: 3)),
+            hostName: "h3.test:443",
+            isByTenant: false,
+            givesBack: false,
+            pausedAt: .distantPast
+        )
+    }
 
     private static func quit(_ stores: Stores, _ world: ScaleWorld) async throws -> Int {
         guard let client = ClientID("tablet") else { return 0 }

@@ -247,6 +247,9 @@ final class ActiveAttempts: Sendable {
         }
     }
 
+    /// All attempts that have a slot.
+    var all: [any TransferAttempt] { state.withLock { $0.slots.values.map(\.attempt) } }
+
     /// The attempts with these fences.
     func attempts(_ fences: [Fence]) -> [any TransferAttempt] {
         state.withLock { state in fences.compactMap { state.slots[$0]?.attempt } }

@@ -65,7 +65,18 @@ struct ControlWatcher {
             query
         )
         bandwidth.apply(controls, to: query)
+        giveBack(controls.pauses)
         try await stop(controls.revocations, &revocations)
+    }
+
+    /// Gives back attempts that are paused: those without a connection, and those that run if the
+    /// pause says so.
+    private func giveBack(_ pauses: [Pause]) {
+        guard !pauses.isEmpty else { return }
+        let paused = active.paused(by: pauses)
+        guard !paused.isEmpty else { return }
+        logger.info("attempts were paused", metadata: ["count": "\(paused.count)"])
+        active.abandon(paused)
     }
 
     /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that the part

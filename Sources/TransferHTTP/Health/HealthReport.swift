@@ -20,6 +20,8 @@ package struct HealthReport: Sendable {
     package let databaseClockAhead: Double?
     /// The resources that the instance is short of, so that it claims no task.
     package let shortages: [Shortage]
+    /// The numbers of pauses.
+    package let pauses: PauseCounts
     /// The number of workers that are registered and alive; nil while the database does not tell.
     package let workers: Int?
     /// The time since the instance started.
@@ -34,6 +36,7 @@ package struct HealthReport: Sendable {
         signals: SignalStatus,
         databaseClockAhead: Double? = nil,
         shortages: [Shortage] = [],
+        pauses: PauseCounts = PauseCounts(),
         workers: Int?,
         uptime: Duration
     ) {
@@ -45,6 +48,7 @@ package struct HealthReport: Sendable {
         self.signals = signals
         self.databaseClockAhead = databaseClockAhead
         self.shortages = shortages
+        self.pauses = pauses
         self.workers = workers
         self.uptime = uptime
     }

@@ -24,6 +24,7 @@ package struct APIStores: Sendable {
     package let deliveryLog: DeliveryLogStore
     package let wakeUps: WakeUpStore
     package let hosts: HostStore
+    package let pauses: PauseStore
 
     package init(_ database: Database) {
         tenants = TenantStore(database)
@@ -48,5 +49,6 @@ package struct APIStores: Sendable {
         deliveryLog = DeliveryLogStore(database)
         wakeUps = WakeUpStore(database)
         hosts = HostStore(database)
+        pauses = PauseStore(database)
     }
 }

@@ -73,6 +73,8 @@ enum RouteScopes {
         "PUT /v1/tasks/{id}/body": .submit,
         "GET /v1/tasks/{id}/content": .read,
         "GET /v1/tenant": .read,
+        "POST /v1/tenant/pause": .admin,
+        "POST /v1/tenant/resume": .admin,
         "GET /v1/tenant/certificate-authorities": .read,
         "PUT /v1/tenant/certificate-authorities": .control,
         "DELETE /v1/tenant/certificate-authorities": .control,

@@ -176,7 +176,7 @@ package struct TransferAPI: Sendable {
         ).add(to: router)
         SubscriptionRoutes(stores: stores, egress: egress, wake: wake).add(to: router)
         DeliveryRoutes(stores: stores, sendTest: sendTest, wake: wake).add(to: router)
-        TenantRoutes(stores: stores).add(to: router)
+        TenantRoutes(stores: stores, wake: wake).add(to: router)
         AuthorityRoutes(stores: stores).add(to: router)
         KeyRoutes(stores: stores) { [authenticator, keys] id in
             authenticator.forget(id)

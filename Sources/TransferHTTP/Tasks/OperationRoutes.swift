@@ -52,7 +52,9 @@ struct OperationRoutes: Sendable {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
         let ahead = report.databaseClockAhead.map { Int($0.rounded()) }
-        let tasksWait = report.isDatabaseUp && (!report.shortages.isEmpty || ahead != nil)
+        let tasksWait =
+            report.isDatabaseUp
+            && (!report.shortages.isEmpty || ahead != nil || report.pauses.isEverythingPaused)
         let document = HealthDocument(
             status: tasksWait ? "warn" : status,
             version: report.version,
@@ -68,6 +70,11 @@ struct OperationRoutes: Sendable {
             ),
             signals: HealthDocument.Component(status: report.signals.rawValue),
             shortages: report.shortages.map(\.rawValue),
+            pauses: HealthDocument.Pauses(
+                everything: report.pauses.isEverythingPaused,
+                tenants: report.pauses.tenants,
+                hosts: report.pauses.hosts
+            ),
             workers: report.workers,
             uptimeSeconds: Int(report.uptime.components.seconds)
         )

@@ -1,10 +1,12 @@
 import TransferModel
+import TransferWire
 
 extension QueueWait {
     /// The reason for which a queued task does not run, as text for people.
     func reason(connectionsDefault: Int) -> String {
         let host = host ?? "its host"
         switch cause(connectionsDefault: connectionsDefault) {
+        case .paused: return pause?.reason ?? ""
         case .worker: return "No worker is alive; the task starts when one is."
         case .closedHost:
             return "\(host) does not serve, and one task at a time tries it. \(closure ?? "")"
@@ -15,5 +17,19 @@ extension QueueWait {
             return "The session is discretionary: the task waits until there is nothing else to do."
         case .slot: return "The task waits for its tenant's turn at a free slot of a worker."
         }
+    }
+}
+
+extension Pause {
+    /// What is paused, by whom and since when.
+    fileprivate var reason: String {
+        let subject =
+            switch (scope.tenant, hostName) {
+            case (_, let host?): host
+            case (nil, nil): "The service"
+            case (_?, nil): "The tenant"
+            }
+        let author = isByTenant ? "the tenant" : "an operator"
+        return "\(subject) was paused by \(author) at \(Timestamp(pausedAt).rfc3339)."
     }
 }

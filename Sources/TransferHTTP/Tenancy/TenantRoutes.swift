@@ -3,23 +3,30 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes of `/v1/tenant`: the limits of the key's tenant, and the state of its tasks.
+/// The routes of `/v1/tenant`: the limits of the key's tenant, the state of its tasks, and its pauses.
 struct TenantRoutes: Sendable {
     let stores: APIStores
+    let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/tenant") { _, context in
             try await get(tenant: context.requireTenant())
         }
+        PauseRoutes(stores: stores, wake: wake).add(to: router)
     }
 
     func get(tenant: TenantID) async throws -> Answer {
-        try await .json(TenantDocument(stores.tenants.tenant(tenant)))
+        try await .json(
+            TenantDocument(
+                stores.tenants.tenant(tenant),
+                pauses: stores.pauses.pauses(of: tenant)
+            )
+        )
     }
 }
 
 extension TenantDocument {
-    fileprivate init(_ tenant: Tenant) {
+    fileprivate init(_ tenant: Tenant, pauses: [Pause]) {
         self.init(
             name: tenant.name,
             outstandingTasksMax: tenant.outstandingTasksMax,
@@ -30,6 +37,7 @@ extension TenantDocument {
             taskCounts: tenant.taskCounts.byState,
             bytesReceived: tenant.taskCounts.bytesReceived,
             bytesSent: tenant.taskCounts.bytesSent,
+            pauses: pauses.map { PauseDocument($0) },
             createdAt: Timestamp(tenant.createdAt)
         )
     }

@@ -15,9 +15,13 @@ package struct QueueWait: Equatable, Sendable {
     package let isDiscretionary: Bool
     /// Whether a worker is alive.
     package let hasWorker: Bool
+    /// The pause that keeps the task from starting; nil if there is none.
+    package let pause: Pause?
 
     /// The part of the service, or the setting, for which a task waits.
     package enum Cause: String, CaseIterable, Sendable {
+        /// The tenant, the host or everything is paused.
+        case paused
         /// No worker is alive.
         case worker
         /// The host does not serve, and is only probed.
@@ -40,7 +44,8 @@ package struct QueueWait: Equatable, Sendable {
         connectionsOfSession: Int?,
         runningOfSession: Int,
         isDiscretionary: Bool,
-        hasWorker: Bool
+        hasWorker: Bool,
+        pause: Pause? = nil
     ) {
         self.host = host
         self.closure = closure
@@ -50,11 +55,13 @@ package struct QueueWait: Equatable, Sendable {
         self.runningOfSession = runningOfSession
         self.isDiscretionary = isDiscretionary
         self.hasWorker = hasWorker
+        self.pause = pause
     }
 
     /// Returns the cause that lasts longest, where a host may have `connectionsDefault`
     /// connections unless something else is known of it.
     package func cause(connectionsDefault: Int) -> Cause {
+        if pause != nil { return .paused }
         if !hasWorker { return .worker }
         if closure != nil { return .closedHost }
         if let connectionsOfSession, runningOfSession >= connectionsOfSession { return .session }

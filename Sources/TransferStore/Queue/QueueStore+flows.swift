@@ -27,7 +27,9 @@ extension QueueStore {
             """
             SELECT w.host_key, w.session_id, w.priority_rank, w.last_task_id AS task_id, s.tenant_id, s.max_connections_per_host,
                 s.is_discretionary, s.running_tasks_max,
-                coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false) AS may_begin
+                coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false)
+                    AND NOT \(Fragment.isPaused(tenant: "s.tenant_id", host: "w.host_key"))
+                    AS may_begin
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
                 AS g (host_key, session_id, last)
             CROSS JOIN LATERAL (

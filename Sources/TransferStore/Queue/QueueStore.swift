@@ -79,6 +79,10 @@ extension QueueStore {
                     ) q WINDOW \(Self.runsInOrder("q"))
                 ) p
                 WHERE p.taken > 0 AND \(CancellationStore.mayBegin(session: "g.session_id"))
+                    AND NOT \(Fragment.isPaused(
+                        tenant: "(SELECT x.tenant_id FROM session x WHERE x.id = g.session_id)",
+                        host: "g.host_key"
+                    ))
             ),
             -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
             -- rescue from missing the attempts made below.

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 package import TransferModel
 
@@ -16,16 +17,23 @@ extension TaskStore {
                     (SELECT d.reason FROM host_decision d WHERE d.host_key = t.host_key
                         ORDER BY d.id DESC LIMIT 1), '') END AS closure,
                 s.max_connections_per_host, s.is_discretionary, a.of_host, a.of_session,
+                z.id AS pause_id, z.tenant_id, z.host_key, z.host_name, z.is_by_tenant,
+                z.gives_back, z.paused_at,
                 EXISTS (
                     SELECT 1 FROM worker w WHERE w.leases_shards AND w.heartbeat_at
                         > clock_timestamp() - \(Self.heartbeatMaxSeconds) * interval '1 second'
                 ) AS has_worker
-            FROM (SELECT session_id, host_key FROM task WHERE id = \(task.uuid) LIMIT 1) t
+            FROM (SELECT session_id, tenant_id AS owner_id, host_key FROM task WHERE id = \(task.uuid) LIMIT 1) t
             CROSS JOIN LATERAL (
                 SELECT x.max_connections_per_host, x.is_discretionary FROM session x
                 WHERE x.id = t.session_id LIMIT 1) s
             LEFT JOIN LATERAL (
                 SELECT x.* FROM host x WHERE x.host_key = t.host_key LIMIT 1) h ON true
+            LEFT JOIN LATERAL (
+                SELECT x.* FROM pause x
+                WHERE x.\(Fragment.isAPause) AND (x.tenant_id IS NULL OR x.tenant_id = t.owner_id)
+                    AND (x.host_key IS NULL OR x.host_key = t.host_key)
+                ORDER BY x.id LIMIT 1) z ON true
             CROSS JOIN LATERAL (
                 SELECT count(*) FILTER (WHERE x.host_key = t.host_key) AS of_host,
                     count(*) FILTER (WHERE x.host_key = t.host_key
@@ -43,7 +51,8 @@ extension TaskStore {
             connectionsOfSession: try row.maxConnectionsPerHost(),
             runningOfSession: Int(try row.decode("of_session", as: Int64.self)),
             isDiscretionary: try row.decode("is_discretionary"),
-            hasWorker: try row.decode("has_worker")
+            hasWorker: try row.decode("has_worker"),
+            pause: try row.decodeIfPresent("pause_id", as: UUID.self) == nil ? nil : Pause(row)
         )
     }
 }

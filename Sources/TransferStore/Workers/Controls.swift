@@ -9,6 +9,9 @@ package struct Controls: Sendable {
     /// The number of attempts that share each limit it asked about; a limit without any is absent.
     package var sharers: [RateOwner: Sharers] = [:]
 
+    /// The pauses by which attempts are given back that have no connection yet, or that run.
+    package var pauses: [Pause] = []
+
     package init() {}
 
     /// The numbers of running attempts that share a limit.

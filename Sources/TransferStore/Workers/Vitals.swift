@@ -1,7 +1,11 @@
+package import TransferModel
+
 /// The state of the database and of the instances that share it.
 package struct Vitals: Sendable {
     /// The number of registered workers.
     package let workers: Int
+    /// The numbers of pauses.
+    package let pauses: PauseCounts
     /// The oldest version that may run on the schema; nil if the schema holds nothing new.
     package let schemaFloor: Int?
 }

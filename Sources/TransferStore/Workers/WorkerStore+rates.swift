@@ -5,22 +5,23 @@ import TransferModel
 extension WorkerStore {
     /// Reads the changes that a worker must follow, in one round trip.
     ///
-    /// As long as no limit is changed or shared, this reads one row more than the revocations
-    /// alone. Counting the attempts that share a limit reads the running attempts of all workers.
+    /// As long as nothing is paused and no limit is changed or shared, this reads one row more than
+    /// the revocations alone. Counting the attempts that share a limit reads the running attempts of all workers.
     package func controls(
         incarnation: Int32,
         _ question: RateQuery = RateQuery()
     ) async throws(StoreError) -> Controls {
         let isSharing = !question.owners.isEmpty
         let rows = try await database.run(
-            ["SELECT fence FROM revocation WHERE worker = \(incarnation)"]
+            ["SELECT fence FROM revocation WHERE worker = \(incarnation)", PauseStore.select()]
                 + (question.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
                 + (isSharing ? [Self.sharers(incarnation, question)] : [])
         )
         var controls = Controls()
+        for row in rows[1] { controls.pauses.append(try Pause(row)) }
         for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
         if question.version != nil {
-            for row in rows[1] {
+            for row in rows[2] {
                 controls.limits[try row.fence("fence")] = try RateLimits(row)
             }
         }

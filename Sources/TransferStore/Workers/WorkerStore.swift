@@ -96,6 +96,12 @@ extension WorkerStore {
                     WHERE incarnation > 0 AND heartbeat_at > started_at
                         AND heartbeat_at >= clock_timestamp() - \(Self.interval(lease))
                 ) AS workers,
+                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                    AND tenant_id IS NULL AND host_key IS NULL) AS everything,
+                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                    AND tenant_id IS NOT NULL AND host_key IS NULL) AS tenants,
+                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                    AND host_key IS NOT NULL) AS hosts,
                 (SELECT max(coalesce(runs_beside, number)) FROM schema_migration
                     WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor
             """
@@ -103,6 +109,11 @@ extension WorkerStore {
         guard let row = rows.first else { throw StoreError(decoding: "no vitals") }
         return Vitals(
             workers: Int(try row.decode("workers", as: Int64.self)),
+            pauses: PauseCounts(
+                isEverythingPaused: try row.decode("everything", as: Int64.self) > 0,
+                tenants: Int(try row.decode("tenants", as: Int64.self)),
+                hosts: Int(try row.decode("hosts", as: Int64.self))
+            ),
             schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) }
         )
     }

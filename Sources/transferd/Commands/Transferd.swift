@@ -13,8 +13,8 @@ struct Transferd: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Secrets.self,
-            Audit.self, Doctor.self, Verify.self,
+            Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, PauseCommand.self,
+            ResumeCommand.self, Secrets.self, Audit.self, Doctor.self, Verify.self,
         ],
         defaultSubcommand: Serve.self
     )

@@ -33,7 +33,7 @@ struct DatabaseWatch: Service {
                 let vitals = try await workers.vitals(
                     silentFor: EngineConfiguration.leaseDefault
                 )
-                monitor.answered(workers: vitals.workers)
+                monitor.answered(vitals)
                 if let floor = vitals.schemaFloor, floor > version {
                     onOutdated(SchemaMovedOn(version: version, floor: floor))
                 }

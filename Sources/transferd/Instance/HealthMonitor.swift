@@ -2,6 +2,7 @@ import Synchronization
 import TransferEngine
 import TransferHTTP
 import TransferModel
+import TransferStore
 import TransferWire
 
 /// The known state of the instance, from which health questions are answered.
@@ -30,6 +31,7 @@ final class HealthMonitor: Sendable {
         /// The obstacle that the start waits for while the database answers.
         var obstacle: String?
         var workers: Int?
+        var pauses = PauseCounts()
         /// The engine; nil on an instance that runs no tasks.
         var engine: TransferEngine?
 
@@ -78,12 +80,13 @@ final class HealthMonitor: Sendable {
     /// Makes the instance report from now on that it is not ready.
     func drain() { state.withLock { $0.phase = .draining } }
 
-    /// Records an answer of the database, with the number of workers.
-    func answered(workers: Int) {
+    /// Records an answer of the database, with what it says.
+    func answered(_ vitals: Vitals) {
         state.withLock { state in
             state.lastAnswer = .now
             state.failure = nil
-            state.workers = workers
+            state.workers = vitals.workers
+            state.pauses = vitals.pauses
         }
     }
 
@@ -114,6 +117,7 @@ final class HealthMonitor: Sendable {
                 signals: signals,
                 databaseClockAhead: state.engine?.databaseClockAhead,
                 shortages: state.engine?.shortages.current ?? [],
+                pauses: state.pauses,
                 workers: state.isDatabaseUp ? state.workers : nil,
                 uptime: .now - startedAt
             )

@@ -1,7 +1,7 @@
 /// The body of `/health`.
 public struct HealthDocument: Codable, Sendable {
-    /// The status: `pass`; `warn` while tasks wait for a scarce resource, or for the database's
-    /// clock; or `fail`.
+    /// The status: `pass`; `warn` while tasks wait for a scarce resource or the database's clock, or
+    /// while everything is paused; or `fail`.
     public let status: String
     /// The version of the program.
     public let version: String
@@ -19,6 +19,8 @@ public struct HealthDocument: Codable, Sendable {
     /// The codes of failures for the resources that this instance is short of, so that it begins no
     /// task.
     public let shortages: [String]
+    /// What is paused, so that it begins no task.
+    public let pauses: Pauses
     /// The number of workers that are registered and alive; nil while the database does not tell.
     public let workers: Int?
     /// The seconds since the instance started.
@@ -34,6 +36,7 @@ public struct HealthDocument: Codable, Sendable {
         databaseClock: Component,
         signals: Component,
         shortages: [String],
+        pauses: Pauses,
         workers: Int?,
         uptimeSeconds: Int
     ) {
@@ -45,14 +48,32 @@ public struct HealthDocument: Codable, Sendable {
         self.databaseClock = databaseClock
         self.signals = signals
         self.shortages = shortages
+        self.pauses = pauses
         self.workers = workers
         self.uptimeSeconds = uptimeSeconds
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, version, libcurl, roles, database, signals, shortages, workers
+        case status, version, libcurl, roles, database, signals, shortages, pauses, workers
         case databaseClock = "database_clock"
         case uptimeSeconds = "uptime_seconds"
+    }
+
+    /// The numbers of pauses.
+    public struct Pauses: Codable, Sendable {
+        /// Whether nothing begins at all.
+        public let everything: Bool
+        /// The number of paused tenants.
+        public let tenants: Int
+        /// The number of paused hosts, each counted for each tenant that it is paused for.
+        public let hosts: Int
+
+        /// Creates the value from its parts.
+        public init(everything: Bool, tenants: Int, hosts: Int) {
+            self.everything = everything
+            self.tenants = tenants
+            self.hosts = hosts
+        }
     }
 
     /// The linked libcurl.

@@ -18,6 +18,8 @@ public struct TenantDocument: Codable, Sendable {
     public let bytesReceived: Int64
     /// The bytes sent by the ended tasks that are kept.
     public let bytesSent: Int64
+    /// The pauses that hold for the tenant, from the oldest.
+    public let pauses: [PauseDocument]
     /// The time at which the tenant was created.
     public let createdAt: Timestamp
 
@@ -32,6 +34,7 @@ public struct TenantDocument: Codable, Sendable {
         taskCounts: [String: Int64],
         bytesReceived: Int64,
         bytesSent: Int64,
+        pauses: [PauseDocument],
         createdAt: Timestamp
     ) {
         self.name = name
@@ -43,11 +46,12 @@ public struct TenantDocument: Codable, Sendable {
         self.taskCounts = taskCounts
         self.bytesReceived = bytesReceived
         self.bytesSent = bytesSent
+        self.pauses = pauses
         self.createdAt = createdAt
     }
 
     private enum CodingKeys: String, CodingKey {
-        case name, outstanding
+        case name, outstanding, pauses
         case outstandingTasksMax = "outstanding_tasks_max"
         case runningTasksMax = "running_tasks_max"
         case requestsPerSecondMax = "requests_per_second_max"

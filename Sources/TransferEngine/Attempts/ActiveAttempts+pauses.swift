@@ -1,0 +1,18 @@
+import TransferModel
+
+extension ActiveAttempts {
+    /// Returns the attempts that one of `pauses` gives back: those that wait for a connection, and
+    /// those that run and may be repeated if the pause gives back.
+    ///
+    /// A request that must not be sent twice runs on, because nobody could tell its outcome.
+    func paused(by pauses: [Pause]) -> [any TransferAttempt] {
+        let unconnected = unconnected
+        return all.filter { attempt in
+            let claim = attempt.claim
+            return pauses.contains { pause in
+                pause.scope.contains(claim.tenant, claim.hostKey)
+                    && (unconnected.contains(claim.fence) || pause.givesBack && claim.isIdempotent)
+            }
+        }
+    }
+}

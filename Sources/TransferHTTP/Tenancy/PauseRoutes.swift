@@ -1,0 +1,71 @@
+import Foundation
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// The routes by which a tenant pauses and resumes its own tasks.
+struct PauseRoutes: Sendable {
+    let stores: APIStores
+    /// A function called when tasks may begin, or are to be given back.
+    let wake: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.post("/v1/tenant/pause") { request, context in
+            try await pause(request.jsonBody(), of: context.requireTenant())
+        }
+        router.post("/v1/tenant/resume") { request, context in
+            try await resume(request.jsonBody(), of: context.requireTenant())
+        }
+    }
+
+    func pause(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
+        let request = body.isEmpty ? PauseRequest() : try decoded(PauseRequest.self, from: body)
+        let pause = Pause(
+            scope: Pause.Scope(tenant: tenant, host: try request.hostKey()),
+            hostName: request.host?.lowercased(),
+            isByTenant: true,
+            givesBack: request.givesBack ?? false,
+            pausedAt: Date()
+        )
+        guard try await stores.pauses.pause(pause) else {
+            throw Problem(.quotaExceeded, "There are \(Pause.pausesMax) pauses already.")
+        }
+        wake()
+        return Answer(status: .noContent)
+    }
+
+    func resume(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
+        let request = body.isEmpty ? PauseRequest() : try decoded(PauseRequest.self, from: body)
+        let scope = Pause.Scope(tenant: tenant, host: try request.hostKey())
+        if try await stores.pauses.endPause(scope, isByTenant: true) { wake() }
+        return Answer(status: .noContent)
+    }
+}
+
+extension PauseRequest {
+    fileprivate func hostKey() throws(Problem) -> HostKey? {
+        guard let host else { return nil }
+        guard let key = HostKey(hostAndPort: host) else {
+            throw Problem([
+                FieldError(
+                    pointer: "/host",
+                    .invalidValue,
+                    "Must be a host with its port, as `files.example:443`."
+                )
+            ])
+        }
+        return key
+    }
+}
+
+extension PauseDocument {
+    init(_ pause: Pause) {
+        self.init(
+            host: pause.hostName,
+            pausedBy: pause.isByTenant ? "tenant" : "operator",
+            givesBack: pause.givesBack,
+            pausedAt: Timestamp(pause.pausedAt)
+        )
+    }
+}
