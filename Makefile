@@ -7,7 +7,7 @@ BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Examples clients Package.swift
 
-.PHONY: help setup demo run key env test scale chaos bench lint format clean
+.PHONY: help setup demo run key env test scale chaos bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -50,6 +50,11 @@ bench: ## measure the service beside its peers
 	@.ci/setup --bench
 	swift build --configuration release --product transferd
 	swift run --configuration release transferd-bench --transferd .build/release/transferd
+
+docs: setup ## make pages of the Swift client's documentation, in .build/docs
+	TRANSFERD_DOCS=1 swift package --allow-writing-to-directory .build/docs \
+	    generate-documentation --product TransferClient --output-path .build/docs \
+	    --transform-for-static-hosting --warnings-as-errors
 
 lint: setup ## check the format of the code
 	swift format lint --strict --recursive --parallel $(SOURCES)

@@ -358,6 +358,13 @@ let package = Package(
     ]
 )
 
+// `make docs` makes pages of what the client's users read; nothing else needs the plugin.
+if Context.environment["TRANSFERD_DOCS"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")
+    )
+}
+
 /// The tests of a target, beside the support that all of them use.
 func testTarget(_ name: String, _ dependencies: Target.Dependency...) -> Target {
     .testTarget(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TransferClient
 
-/// Downloads files and continues after a restart: what `docs/clients.md` explains.
+/// Downloads files and continues after a restart, as “From URLSession to transferd” explains.
 @main
 struct Album: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

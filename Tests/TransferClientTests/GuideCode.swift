@@ -1,11 +1,12 @@
 import Foundation
-import HTTPTypes
 import Hummingbird
 import StandardWebhooks
 import TransferClient
+import TransferHummingbird
+import TransferURLSession
 import TransferWire
 
-/// The code of `docs/clients.md`, which ``GuideTests`` finds here.
+/// The code that the documentation of `TransferClient` shows, which ``GuideTests`` finds here.
 enum GuideCode {
     static func log(_ line: String) {}
     static func place(of description: String?) -> URL { URL(filePath: description ?? "") }
@@ -76,14 +77,32 @@ enum GuideCode {
             }
             return .done
         }
-        router.post("/hooks") { request, _ in
-            let body = try await request.body.collect(upTo: 1 << 20)
-            let outcome = await handler.handle(
-                headers: request.headers.map { ($0.name.canonicalName, $0.value) },
-                body: Array(body.readableBytesView)
-            )
-            return HTTPResponse.Status(code: outcome.status)
+        router.webhooks("/hooks", handler: handler)
+    }
+
+    static func subscribe(_ service: TransferService, _ handler: WebhookHandler) async throws {
+        let subscription = try await service.subscribe(
+            SubscriptionRequest(url: "https://app.example.com/hooks", sessionIdentifier: "photos")
+        )
+        let secret = subscription.secret.flatMap(SigningSecret.init(serialized:))
+        handler.replaceSecrets(with: secret.map { [$0] } ?? [])
+    }
+
+    static func watch(_ session: TransferSession, _ tasks: [TransferTask]) async throws {
+        for task in tasks { task.resume() }
+        for try await event in session.events {
+            log("\(Int(session.progress.fractionCompleted * 100)) %")
+            if case .eventsFinished = event.kind { break }
         }
+    }
+
+    static func choose(_ key: String) -> TransferService {
+        let service = TransferService(
+            url: "https://transfers.example.com",
+            apiKey: key,
+            transport: URLSessionTransport.shared
+        )
+        return service
     }
 
     static func read(_ task: TransferTask) async throws {

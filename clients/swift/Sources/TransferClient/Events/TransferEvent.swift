@@ -7,7 +7,7 @@ public struct TransferEvent: Sendable {
     /// ``other(type:)``.
     public enum Kind: Sendable {
         /// A task was created, or a failed or cancelled one returned to the queue, or one moved
-        /// on; ``EventMessage/type`` tells which.
+        /// on; the `type` of the message tells which.
         case task(TaskChange, EventMessage.Task)
         /// Tasks wait for their client, and nothing else of the generation is outstanding.
         case eventsPending(taskIDs: [String])
