@@ -17,6 +17,18 @@ import Testing
         )
     }
 
+    @Test func looksForANameBehindTheLastOne() {
+        var names = FileNames()
+        var looks = 0
+        for _ in 0..<1000 {
+            _ = names.claim("a") { _ in
+                looks += 1
+                return false
+            }
+        }
+        #expect(looks == 1000)
+    }
+
     @Test(arguments: [
         ("http://a/b/c.txt?x=/y", "c.txt"), ("http://a/b/#/z", "b"), ("http://a", "file"),
         ("http://a/", "file"), ("http://a/..", "file"),

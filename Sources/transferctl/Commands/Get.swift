@@ -25,6 +25,13 @@ struct Get: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
+        help: "A file with more URLs, one on a line; - for the standard input.",
+        completion: .file()
+    )
+    var input: String?
+
+    @Option(
+        name: .shortAndLong,
         help: "The folder of the files, made if it is not there.",
         completion: .directory
     )
@@ -40,7 +47,7 @@ struct Get: AsyncParsableCommand {
     var json = false
 
     mutating func validate() throws {
-        guard checksum.isEmpty || urls.count == 1 else {
+        guard checksum.isEmpty || urls.count == 1 && input == nil else {
             throw ValidationError("A checksum is of one file: name one URL.")
         }
         guard checksum.allSatisfy({ $0.contains("=") }) else {
@@ -49,6 +56,7 @@ struct Get: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
+        let urls = try urls + lines()
         let folder = URL(filePath: output)
         // Before anything is submitted: nothing is downloaded that has no place.
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -60,7 +68,7 @@ struct Get: AsyncParsableCommand {
             service: service,
             delegate: listener
         )
-        let tasks = try await takeOver(session, reporter) + submit(to: session)
+        let tasks = try await takeOver(session, reporter, beside: urls) + submit(urls, to: session)
         reporter.update { progress, _ in progress.add(tasks.count) }
         let saver = ResultSaver(folder: folder, reporter: reporter)
         let (name, output, json) = (self.session, output, json)
@@ -90,7 +98,8 @@ struct Get: AsyncParsableCommand {
     /// Takes over the downloads of a command that was stopped.
     private func takeOver(
         _ session: TransferSession,
-        _ reporter: ProgressReporter
+        _ reporter: ProgressReporter,
+        beside urls: [String]
     ) async throws -> [TransferTask] {
         var tasks: [TransferTask] = []
         for found in try await session.reconnect(owner: "transferctl") {
@@ -108,7 +117,18 @@ struct Get: AsyncParsableCommand {
         return tasks
     }
 
-    private func submit(to session: TransferSession) -> [TransferTask] {
+    /// Returns the lines of the input that are not blank.
+    private func lines() throws -> [String] {
+        guard let input else { return [] }
+        let bytes =
+            input == "-"
+            ? try FileHandle.standardInput.readToEnd() ?? Data()
+            : try Data(contentsOf: URL(filePath: input))
+        return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    private func submit(_ urls: [String], to session: TransferSession) -> [TransferTask] {
         let checksums = checksum.map { text in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             return (parts[0], JSONValue.string(parts.count > 1 ? parts[1] : ""))

@@ -1,18 +1,21 @@
 /// The names of files in a folder, each of which is given once.
 struct FileNames {
     private var given: Set<String> = []
+    /// The number last given with a name, below which none is free.
+    private var numbers: [String: Int] = [:]
 
     /// Returns a name that has not been given and that nothing in the folder has: the one wanted,
     /// or one with a number before its extension, as in `photo-1.jpg`.
     mutating func claim(_ wanted: String, isTaken: (String) -> Bool) -> String {
         let wanted = Self.plain(wanted)
-        var name = wanted
-        var number = 0
+        var number = numbers[wanted] ?? 0
+        var name = number == 0 ? wanted : Self.numbered(wanted, number)
         while given.contains(name) || isTaken(name) {
             number += 1
             name = Self.numbered(wanted, number)
         }
         given.insert(name)
+        numbers[wanted] = number
         return name
     }
 

@@ -93,8 +93,12 @@ import TransferWire
         stage.origin.when("/2/d.txt", .response(body: .text("two")))
         try stage.folder.write("old", to: "files/d.txt")
         let urls = ["/1/d.txt", "/2/d.txt"].map(stage.origin.url)
+        try stage.folder.write("\(urls[0])\n\n \(urls[1])\r\n", to: "list")
         let got = try await stage.run(
-            ["get", "--json", "--output", "\(stage.folder.path)/files"] + urls
+            [
+                "get", "--json", "--output", "\(stage.folder.path)/files", "--input",
+                "\(stage.folder.path)/list",
+            ]
         )
         #expect(got.status == 0)
         let places = try got.output.split(separator: "\n").map {
