@@ -177,25 +177,37 @@ export async function attempt(work, done) {
 }
 
 /** Asks before what cannot be undone. Answers whether to do it. */
-export function ask(question, consequence, verb) {
+export async function ask(question, consequence, verb) {
+    return (await askFor(question, consequence, {}, verb, "danger")) !== null;
+}
+
+/**
+ * Asks for values: `fields` are inputs by their labels. Answers with the values by these labels, or
+ * with null.
+ */
+export function askFor(question, consequence, fields, verb, look = "") {
     return new Promise((resolve) => {
-        const no = h("button", { type: "submit", value: "no" }, "Keep as it is");
-        const yes = h("button", { type: "submit", value: "yes", class: "danger" }, verb);
+        const stay = { type: "submit", value: "no", formnovalidate: true };
+        const no = h("button", stay, "Keep as it is");
+        const yes = h("button", { type: "submit", value: "yes", class: look }, verb);
+        const inputs = Object.entries(fields);
         const dialog = h(
             "dialog",
             { "aria-labelledby": "question", "aria-describedby": "consequence" },
             h("form", { method: "dialog" },
                 h("h2", { id: "question" }, question),
                 h("p", { id: "consequence" }, consequence),
+                inputs.map(([label, input]) => h("label", null, h("span", null, label), input)),
                 h("div", { class: "buttons" }, no, yes)),
         );
         dialog.addEventListener("close", () => {
             dialog.remove();
-            resolve(dialog.returnValue === "yes");
+            const values = inputs.map(([label, input]) => [label, input.value]);
+            resolve(dialog.returnValue === "yes" ? Object.fromEntries(values) : null);
         });
         document.body.append(dialog);
         dialog.showModal();
-        no.focus();
+        (inputs[0]?.[1] ?? no).focus();
     });
 }
 

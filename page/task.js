@@ -5,7 +5,7 @@ import { View, empty, endedStates, failure, taskBadge, taskProgress, time } from
 import { SessionFollower } from "./follow.js";
 import { backoff, sleep, whenVisible } from "./repeat.js";
 import { sessionLink, tellState } from "./sessions.js";
-import { taskActions } from "./actions.js";
+import { changeButton, taskActions } from "./actions.js";
 import "./timeline.js";
 
 /** The least time between two reads of the task because of events, in milliseconds. */
@@ -23,6 +23,8 @@ class TransferTask extends View {
     #readAt = 0;
     #timer = null;
     #attempt = null;
+    /** What the buttons are about. */
+    #offered = "";
     #isFollowed = false;
     #isWatched = false;
     #head = h("div");
@@ -144,10 +146,13 @@ class TransferTask extends View {
             task.error
                 ? h("p", { class: "error" }, foreign(task.error.message), ` (${task.error.code})`)
                 : null);
-        if (previous?.state !== task.state) {
-            fill(this.#actions, taskActions(this.#api, task, () => this.#read(), () => {
-                location.replace(sessionLink(session).href ?? "#/sessions");
-            }));
+        const sign = [task.state, task.priority, task.earliest_begin_at].join(" ");
+        if (this.#offered !== sign) {
+            this.#offered = sign;
+            const read = () => this.#read();
+            const leave = () => location.replace(sessionLink(session).href ?? "#/sessions");
+            const change = changeButton(this.#api, task, read);
+            fill(this.#actions, taskActions(this.#api, task, read, leave, change));
         }
         fill(this.#facts, facts([
             ["Session", sessionLink(session)],

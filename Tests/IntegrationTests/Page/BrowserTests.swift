@@ -29,7 +29,7 @@ import TransferTestSupport
         #expect(status == 0, "\(printed.suffix(20_000))")
         // Had it found no case, nothing would have failed either.
         let count = printed.firstMatch(of: #/Ran (\d+) tests/#).flatMap { Int($0.1) }
-        #expect(try #require(count) >= 13)
+        #expect(try #require(count) >= 15)
         let pictures = try FileManager.default.contentsOfDirectory(atPath: Self.screenshots)
         #expect(pictures.contains("session-dark-320.png"))
         #expect(await service.terminate() == 0)

@@ -155,8 +155,8 @@ class Chromium:
     # What must not happen
 
     def complaints(self):
-        """What the browser has written to its console, except about an icon: it asks for one by itself
-        for the bare file on which `forget` works, and is told so at any time later."""
+        """What the browser has written to its console, except about an icon: it asks for one by
+        itself for the bare file on which `forget` works, and is refused at any time later."""
         messages = [entry["message"] for entry in self.driver.get_log("browser")]
         return [message for message in messages if "/favicon.ico" not in message]
 

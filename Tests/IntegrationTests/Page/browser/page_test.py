@@ -3,6 +3,7 @@
 import sys
 import time
 import unittest
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chromium import Chromium
@@ -259,6 +260,55 @@ class ChangingTests(PageTest):
         browser.click("dialog button", "Delete the task")
         browser.wait("h1", "change")
         browser.wait(".notice", "The task is deleted.")
+
+    def test_a_waiting_task_is_answered_and_changed(self):
+        service.session("asks")
+        soon = datetime.now(timezone.utc) + timedelta(seconds=1)
+        task = service.submit("asks", [{
+            "url": origin.url("/file/1"),
+            "asks_to_begin": True,
+            "earliest_begin_at": soon.isoformat(),
+        }])[0]
+        browser.open(f"#/tasks/{task}")
+        browser.wait(".state .badge", "waiting to begin")
+        browser.click("button", "Begin")
+        browser.wait(".state .badge", "completed")
+
+        secret = {"kind": "bearer", "token": "open", "origins": [origin.url("")]}
+        service.send("PUT", "/v1/credentials/opener", secret)
+        locked = [{"url": origin.url(f"/locked/{n}")} for n in range(2)]
+        refused, opened = service.submit("asks", locked)
+        browser.open(f"#/tasks/{refused}")
+        browser.wait(".state .badge", "waiting for authentication")
+        browser.click("button", "Reject")
+        browser.click("dialog button", "Fail the task")
+        browser.wait(".state .badge", "failed")
+        browser.open(f"#/tasks/{opened}")
+        browser.click("button", "Use a credential")
+        browser.wait("dialog option", "opener")
+        browser.photograph("credential")
+        self.assertEqual(browser.faults(), [])
+        browser.click("dialog button", "Use it")
+        browser.wait(".state .badge", "completed")
+
+        later = service.submit("asks", [{
+            "url": origin.url("/file/2"),
+            "earliest_begin_at": "2099-01-01T00:00:30Z",
+        }])[0]
+        browser.open(f"#/tasks/{later}")
+        browser.click("button", "Change")
+        browser.wait("dialog #priority").clear()
+        browser.wait("dialog #priority").send_keys("0.875")
+        self.assertEqual(browser.faults(), [])
+        browser.click("dialog button", "Change the task")
+        browser.wait(".facts dd", "0.875")
+        # What was not touched is not changed, also not by its seconds.
+        begin = service.task(later)["earliest_begin_at"]
+        self.assertEqual(begin, "2099-01-01T00:00:30.000000Z")
+        browser.click("button", "Change")
+        browser.wait("dialog #begin").clear()
+        browser.click("dialog button", "Change the task")
+        self.await_state(later, "completed")
 
     def test_all_tasks_of_a_session_are_changed_at_once(self):
         service.session("bulk", configuration={"retry": {"attempts_max": 1}})

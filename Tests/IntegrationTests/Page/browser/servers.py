@@ -25,7 +25,8 @@ class Server:
 
 
 class Origin(Server):
-    """Answers with files; those below `/held` stop half-way until `release` is called."""
+    """Answers with files: those below `/held` stop half-way until `release` is called, and those
+    below `/locked` need a credential."""
 
     size = 400_000
 
@@ -47,6 +48,8 @@ class OriginHandler(BaseHTTPRequestHandler):
         kind = urlsplit(self.path).path.split("/")[1]
         if kind == "missing":
             return self.answer(404, origin.missing)
+        if kind == "locked" and self.headers["Authorization"] != "Bearer open":
+            return self.answer(401, b"Who are you?")
         if kind == "broken":
             return self.answer(503, b"Later.")
         body = bytes(origin.size)
