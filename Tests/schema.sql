@@ -370,6 +370,19 @@ CREATE TABLE erasure (
     CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
 );
 
+CREATE TABLE event_feed (
+    tenant_id uuid NOT NULL,
+    last_position bigint NOT NULL,
+    first_position bigint NOT NULL,
+    session_id uuid NOT NULL,
+    first_sequence bigint NOT NULL,
+    first_occurred_at timestamp with time zone NOT NULL,
+    last_occurred_at timestamp with time zone NOT NULL,
+    CONSTRAINT event_feed_check CHECK (((first_position >= 1) AND (first_position <= last_position))),
+    CONSTRAINT event_feed_first_sequence_check CHECK ((first_sequence > 0)),
+    CONSTRAINT event_feed_pkey PRIMARY KEY (tenant_id, last_position, last_occurred_at)
+) PARTITION BY RANGE (last_occurred_at);
+
 CREATE TABLE event_run (
     session_id uuid NOT NULL,
     last_sequence bigint NOT NULL,
@@ -412,6 +425,20 @@ CREATE TABLE failure_streak (
     paused_until timestamp with time zone,
     CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
 ) WITH (fillfactor=50);
+
+CREATE TABLE feed_session (
+    session_id uuid NOT NULL,
+    first_sequence bigint NOT NULL,
+    last_sequence bigint NOT NULL,
+    CONSTRAINT feed_session_pkey PRIMARY KEY (session_id)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE feed_tenant (
+    tenant_id uuid NOT NULL,
+    last_position bigint NOT NULL,
+    last_occurred_at timestamp with time zone NOT NULL,
+    CONSTRAINT feed_tenant_pkey PRIMARY KEY (tenant_id)
+) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE held (
     task_id uuid NOT NULL,
@@ -848,6 +875,8 @@ CREATE TABLE worker (
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE attempt_log_default PARTITION OF attempt_log DEFAULT;
+
+CREATE TABLE event_feed_default PARTITION OF event_feed DEFAULT;
 
 CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target=8160);
 

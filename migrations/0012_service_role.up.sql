@@ -3,13 +3,20 @@
 
 -- The service makes partitions of its logs while it runs, and drops old ones. Both are done with the
 -- rights of the schema's owner, so that the service's own role needs none to define anything.
--- Only these two logs, and only weeks that a service would make or drop.
+-- Only of logs, which are all tables with partitions, and only weeks that a service would make or
+-- drop.
+CREATE FUNCTION is_log(name text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM pg_class c
+        WHERE c.relname = name AND c.relnamespace = current_schema()::regnamespace
+            AND c.relkind = 'p')
+$$;
+
 CREATE FUNCTION make_log_partition(log text, week date) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     this_week CONSTANT timestamp := date_trunc('week', now() AT TIME ZONE 'UTC');
 BEGIN
-    IF log NOT IN ('event_run', 'attempt_log') OR date_trunc('week', week::timestamp) <> week
+    IF NOT is_log(log) OR date_trunc('week', week::timestamp) <> week
         OR week NOT BETWEEN this_week - interval '7 days' AND this_week + interval '28 days'
     THEN
         RAISE EXCEPTION 'there is no such partition' USING ERRCODE = '22023';
@@ -27,9 +34,7 @@ $$;
 CREATE FUNCTION drop_log_partition(log text, week date) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
-    IF log NOT IN ('event_run', 'attempt_log')
-        OR week + 7 > (now() AT TIME ZONE 'UTC')::date
-    THEN
+    IF NOT is_log(log) OR week + 7 > (now() AT TIME ZONE 'UTC')::date THEN
         RAISE EXCEPTION 'there is no such partition' USING ERRCODE = '22023';
     END IF;
     EXECUTE format('DROP TABLE IF EXISTS %I', log || to_char(week, '_YYYYMMDD'));

@@ -9,6 +9,13 @@ extension StoreVerb {
             _ = try await stores.control.cancelTask(tenant: world.tenant, id: world.large(.queued))
             return try await 10 * stores.counts.foldMoves()
         },
+        StoreVerb("extendFeeds") { stores, world in
+            _ = try await stores.control.cancelTask(tenant: world.tenant, id: world.large(.queued))
+            return try await stores.events.extendFeeds(of: [world.tenant]).count
+        },
+        StoreVerb("extendFeeds(without news)") { stores, world in
+            try await stores.events.extendFeeds(of: [world.tenant]).count
+        },
         StoreVerb("sessionsToExpire", pages: 10_000) { stores, _ in
             try await stores.retention.sessionsToExpire(after: nil).sessions.count
         },

@@ -33,6 +33,20 @@ extension StoreVerb {
                 limit: page
             )?.count ?? 0
         },
+        StoreVerb("feed(first)") { stores, world in
+            try await stores.events.feed(of: world.tenant, after: 0, limit: page).events.count
+        },
+        StoreVerb("feed(in the middle)") { stores, world in
+            try await stores.events.feed(
+                of: world.tenant,
+                after: Int64(world.tasks),
+                limit: page
+            ).events.count
+        },
+        StoreVerb("oldestPosition") { stores, world in
+            _ = try await stores.events.oldestPosition(ofFeed: world.tenant)
+            return 1
+        },
         StoreVerb("eventPositions") { stores, world in
             try await stores.events.eventPositions(
                 of: (0..<page).map { world.session($0 % world.sessions) }

@@ -3,7 +3,7 @@ import ServiceLifecycle
 package import TransferStore
 
 /// The service that folds the moves of tasks into the counts, so that readers of these have little
-/// to add up.
+/// to add up, and adds the events of their sessions to the feeds.
 ///
 /// Every instance has one; an advisory lock lets one of them at a time do it.
 package struct TaskCounter: Service {
@@ -29,7 +29,7 @@ package struct TaskCounter: Service {
                 do throws(StoreError) {
                     while try await counts.foldMoves() == CountStore.foldMax {}
                 } catch {
-                    // The counts are right without it.
+                    // The counts are right without it, and whoever reads a feed adds to it first.
                     logger.debug("moves of tasks not folded", metadata: ["error": "\(error)"])
                 }
                 let took = ContinuousClock.now - start

@@ -168,6 +168,7 @@ package struct Pruner: Service {
     var holdMax: Duration { retention.events + .seconds(7 * 24 * 3600) }
 
     private func pruneEvents() async throws(StoreError) {
+        try await prune(.feed, olderThan: retention.events)
         try await prune(.events, olderThan: retention.events)
     }
 

@@ -50,7 +50,7 @@ struct Problem: Error, Sendable {
     init(eventsExpiredBefore oldest: Int64) {
         self.init(
             .eventsExpired,
-            "The oldest event that is kept has the sequence \(oldest); ask without `after`."
+            "The oldest event that is kept has the number \(oldest); ask without `after`."
         )
         oldestSequence = oldest
     }
@@ -60,7 +60,7 @@ struct Problem: Error, Sendable {
         self.init(
             .eventsExpired,
             """
-            The last event here has the sequence \(newest): there was never the one that was named. \
+            The last event here has the number \(newest): there was never the one that was named. \
             Ask without `after`.
             """
         )
@@ -72,8 +72,8 @@ struct Problem: Error, Sendable {
         self.init(
             .eventsExpired,
             """
-            The place that was named is in the events of another session, as of an earlier one with \
-            this identifier. Ask without `after`.
+            The place that was named is in other events, as those of an earlier session with this \
+            identifier. Ask without `after`.
             """
         )
         oldestSequence = oldest

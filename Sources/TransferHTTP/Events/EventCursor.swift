@@ -4,10 +4,11 @@ import TransferWire
 
 /// A position in a log of events: after the event with this sequence, or before all events with 0.
 ///
-/// It names the log by its own identifier and not by the session's, because a later session with
+/// In the feed of a tenant, the event's position there takes the place of its sequence. The cursor
+/// names the log by its own identifier and not by the session's, because a later session with
 /// another log may have the same identifier.
 struct EventCursor: Equatable, Sendable, CustomStringConvertible {
-    /// The session, or the tenant for the events that belong to no session.
+    /// The session or the client; the tenant for its feed.
     let log: SessionID
     let sequence: Int64
 
@@ -31,7 +32,8 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         guard description.utf8.elementsEqual(text.utf8) else { return nil }
     }
 
-    /// The form in `next` of a page and in the `id` of a stream: `session_id:sequence`.
+    /// The form in `next` of a page and in the `id` of a stream: `session_id:sequence`, or
+    /// `tenant_id:position`.
     var description: String { "\(log.uuid.text):\(sequence)" }
 
     /// Reads a cursor, or throws a ``Problem`` that names `field` when `text` is not one.
@@ -40,7 +42,7 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         guard let cursor = EventCursor(text) else {
             throw QueryParameters.invalid(
                 field,
-                "Must be the `next` of a page or the `id` in a stream: `session_id:sequence`.",
+                "Must be the `next` of a page or the `id` in a stream, such as `session_id:sequence`.",
                 code: .invalidCursor
             )
         }

@@ -11,9 +11,14 @@ struct EventQuery: Sendable {
     let limit: Int
     /// The filter of event kinds; nil for every kind.
     let filter: EventFilter?
+    /// The text with which the identifier of an event's session begins; nil for every event.
+    let sessionPrefix: String?
     let form: Form
     /// The other parameters of the query.
     let parameters: QueryParameters
+
+    /// The parameter for ``sessionPrefix``, of operations that allow it.
+    static let prefix = "session_prefix"
 
     /// The form in which the events are sent.
     enum Form: Sendable {
@@ -33,6 +38,7 @@ struct EventQuery: Sendable {
         parameters = query
         let position = try EventCursor.read(query["after"], from: "after")
         limit = try query.limit()
+        sessionPrefix = try query.sessionPrefix(Self.prefix)
         if let types = query["types"] {
             let terms = types.split(separator: ",", omittingEmptySubsequences: false)
             guard let filter = EventFilter(terms.map(String.init)) else {
@@ -58,7 +64,11 @@ struct EventQuery: Sendable {
     }
 
     /// Whether an event is asked for.
-    func wants(_ event: SessionEvent) -> Bool { filter?.contains(event.kind) ?? true }
+    func wants(_ event: SessionEvent) -> Bool {
+        guard filter?.contains(event.kind) ?? true else { return false }
+        guard let sessionPrefix else { return true }
+        return event.sessionIdentifier?.utf8.starts(with: sessionPrefix.utf8) ?? false
+    }
 
     /// Whether an event that cannot be read may be asked for.
     func wants(_ place: EventPlace) -> Bool {

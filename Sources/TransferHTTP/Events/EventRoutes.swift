@@ -6,10 +6,10 @@ import TransferWebhooks
 import TransferWire
 
 /// The routes of `/v1/sessions/{identifier}/events`, of `/v1/clients/{client}/events`, and of
-/// `/v1/events` for what happened to the tenant.
+/// `/v1/events` for all events of the tenant.
 struct EventRoutes: Sendable {
     let stores: APIStores
-    let watch: SharedPoll<SessionID, EventPosition>
+    let watch: SharedPoll<EventLog.Source, EventPosition>
     let keys: KeyWatch
     let slots: ReaderSlots
     let bounds: EventReaderBounds
@@ -28,7 +28,8 @@ struct EventRoutes: Sendable {
                 identifier: address.identifier
             )
             guard let session else { throw try await stores.clients.noSession(at: address) }
-            return try await read(session.id, query, for: context.requireCaller(), request, context)
+            let log = EventLog.Source.log(session.id)
+            return try await read(log, query, for: context.requireCaller(), request, context)
         }
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
             let session = try context.session(request)
@@ -42,25 +43,24 @@ struct EventRoutes: Sendable {
                 id: context.clientID()
             )
             guard let client else { throw Problem.unknownClient }
-            return try await read(client.log, query, for: caller, request, context)
+            return try await read(.log(client.log), query, for: caller, request, context)
         }
         router.get("/v1/events") { request, context in
-            let query = try EventQuery(request)
+            let query = try EventQuery(request, allowing: [EventQuery.prefix])
             let caller = try context.requireCaller()
-            let id = SessionID(caller.tenant.uuid)
-            return try await read(id, query, for: caller, request, context)
+            return try await read(.feed(caller.tenant), query, for: caller, request, context)
         }
     }
 
     /// Answers with a page, or with a stream that continues from the client's position.
     private func read(
-        _ id: SessionID,
+        _ source: EventLog.Source,
         _ query: EventQuery,
         for caller: Caller,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let log = EventLog(id: id, stores: stores)
+        let log = EventLog(source: source, stores: stores)
         let begin = try await log.begin(at: query.after)
         switch query.form {
         case .page(let preference):
@@ -106,26 +106,26 @@ struct EventRoutes: Sendable {
         var place: (slot: ReaderSlot, key: KeyHold)?
         var cursor = begin
         var hasNews = false
-        var found: [SessionEvent] = []
+        var found: [PositionedEvent] = []
         var unreadable: [EventPlace] = []
-        var isFull = false
+        var mayHaveMore = false
         while true {
             try await share?.take(PageBytes.max)
-            let events = try await log.page(after: cursor, limit: query.limit)
-            found = events.filter(query.wants)
-            unreadable = events.unreadable.filter(query.wants)
+            let page = try await log.page(after: cursor, limit: query.limit)
+            found = page.events.filter { query.wants($0.event) }
+            unreadable = page.unreadable.filter(query.wants)
             // A wake-up without an event means that no further event will come.
-            if events.eventCount == 0, hasNews { break }
-            cursor = events.lastSequence ?? cursor
-            isFull = events.eventCount == query.limit
+            if page.through == cursor, hasNews { break }
+            cursor = page.through
+            mayHaveMore = page.mayHaveMore
             guard found.isEmpty, unreadable.isEmpty, let deadline, deadline > .now else { break }
             share?.shrink(to: 0)
             // Stored events that the query does not ask for are skipped without waiting.
-            if isFull { continue }
+            if mayHaveMore { continue }
             let held = try place ?? (slots.take(for: caller.tenant), keys.hold(caller))
             place = held
             hasNews = await watch.hasEvents(
-                of: log.id,
+                of: log.source,
                 after: cursor,
                 within: deadline - .now,
                 for: held.key
@@ -136,8 +136,8 @@ struct EventRoutes: Sendable {
         var answer = try await Answer.events(
             found,
             unreadable,
-            next: EventCursor(log: log.id, sequence: cursor),
-            mayHaveMore: isFull,
+            next: EventCursor(log: log.source.id, sequence: cursor),
+            mayHaveMore: mayHaveMore,
             linkBase: linkBase
         )
         share?.shrink(to: answer.body.count)
@@ -172,7 +172,7 @@ extension Answer {
     /// Returns a page of as many of `events` as fit; `next` is its position when all of them do, and
     /// `mayHaveMore` whether there may then be more.
     fileprivate static func events(
-        _ events: [SessionEvent],
+        _ events: [PositionedEvent],
         _ unreadable: [EventPlace],
         next: EventCursor,
         mayHaveMore: Bool,
@@ -180,13 +180,13 @@ extension Answer {
     ) async throws -> Answer {
         let make: @Sendable () throws -> [UInt8] = {
             var page = PageBytes()
-            for event in events {
-                guard try page.append(EventMessage(event, linkBase: linkBase)) else { break }
+            for entry in events {
+                guard try page.append(EventMessage(entry.event, linkBase: linkBase)) else { break }
             }
             let isWhole = page.count == events.count
-            let last = isWhole ? next.sequence : events[page.count - 1].sequence
+            let last = isWhole ? next.sequence : events[page.count - 1].position
             let cursor = EventCursor(log: next.log, sequence: last)
-            let own = unreadable.filter { $0.sequence <= last }.map(\.id.text)
+            let own = unreadable.filter { $0.position <= last }.map(\.id.text)
             let end = PageEnd(
                 next: cursor.description,
                 hasMore: mayHaveMore || !isWhole,
@@ -195,7 +195,7 @@ extension Answer {
             return try page.encoded(before: end)
         }
         let byteCount = events.reduce(0) {
-            $0 + PageBytes.itemBytes + ($1.task?.clientString?.utf8.count ?? 0)
+            $0 + PageBytes.itemBytes + ($1.event.task?.clientString?.utf8.count ?? 0)
         }
         let isSmall = byteCount <= PageBytes.smallBytesMax
         let body = isSmall ? try make() : try await RequestResources.beside(make)

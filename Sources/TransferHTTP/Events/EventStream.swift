@@ -7,7 +7,7 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// The events of one log as Server-Sent Events (WHATWG HTML §9.2), from a position on and without
+/// The events of a log as Server-Sent Events (WHATWG HTML §9.2), from a position on and without
 /// end.
 ///
 /// A page is read only after the previous one has been written: a client that reads slowly costs
@@ -25,9 +25,9 @@ struct EventStream: Sendable {
     private static let outagePause: Duration = .seconds(1)
 
     let log: EventLog
-    /// The sequence of the last event that the client has.
+    /// The position of the last event that the client has.
     let begin: Int64
-    let watch: SharedPoll<SessionID, EventPosition>
+    let watch: SharedPoll<EventLog.Source, EventPosition>
     let query: EventQuery
     let bounds: EventReaderBounds
     let linkBase: String?
@@ -69,15 +69,15 @@ struct EventStream: Sendable {
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
         while !Task.isShuttingDownGracefully, !key.isOver {
             try Task.checkCancellation()
-            guard let events = try await page(after: last) else {
+            guard let page = try await page(after: last) else {
                 try await Task.sleep(for: Self.outagePause)
                 try await send(":\n\n", to: &writer, on: channel)
                 continue
             }
-            if let newest = events.lastSequence {
-                try await send(events, to: &writer, on: channel)
+            if page.through > last {
+                try await send(page, to: &writer, on: channel)
                 share?.shrink(to: 0)
-                last = newest
+                last = page.through
                 hasNews = false
                 continue
             }
@@ -85,7 +85,7 @@ struct EventStream: Sendable {
             // A wake-up without an event means that no further event will come.
             if hasNews { return }
             hasNews = await watch.hasEvents(
-                of: log.id,
+                of: log.source,
                 after: last,
                 within: bounds.heartbeatInterval,
                 for: key
@@ -102,9 +102,7 @@ struct EventStream: Sendable {
     ///
     /// - Returns: nil while the database is unavailable, or other answers of the tenant wait to be
     ///   read.
-    private func page(
-        after cursor: Int64
-    ) async throws -> ListPage<SessionEvent, EventPlace>? {
+    private func page(after cursor: Int64) async throws -> EventLog.Page? {
         do {
             try await share?.take(Self.shareBytes)
         } catch {
@@ -122,27 +120,26 @@ struct EventStream: Sendable {
         }
     }
 
-    private func cursor(behind sequence: Int64) -> EventCursor {
-        EventCursor(log: log.id, sequence: sequence)
+    private func cursor(behind position: Int64) -> EventCursor {
+        EventCursor(log: log.source.id, sequence: position)
     }
 
     private func send(
-        _ events: ListPage<SessionEvent, EventPlace>,
+        _ page: EventLog.Page,
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
     ) async throws {
         var frames = ByteBuffer()
         // A comment, which every client passes over.
-        for place in events.unreadable where query.wants(place) {
-            frames.writeString(": the event \(cursor(behind: place.sequence)) cannot be read\n\n")
+        for place in page.unreadable where query.wants(place) {
+            frames.writeString(": the event \(cursor(behind: place.position)) cannot be read\n\n")
         }
-        for event in events where query.wants(event) {
-            frames.writeString(
-                "id: \(cursor(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "
-            )
+        for entry in page.events where query.wants(entry.event) {
+            let cursor = cursor(behind: entry.position)
+            frames.writeString("id: \(cursor)\nevent: \(entry.event.kind.rawValue)\ndata: ")
             // JSON has no line ends outside strings, and escapes those inside them.
             frames.writeBytes(
-                try WireEncoder.encode(EventMessage(event, linkBase: linkBase))
+                try WireEncoder.encode(EventMessage(entry.event, linkBase: linkBase))
             )
             frames.writeString("\n\n")
             guard frames.readableBytes >= Self.chunkBytes else { continue }
@@ -175,19 +172,19 @@ struct EventStream: Sendable {
     }
 }
 
-extension SharedPoll<SessionID, EventPosition> {
-    /// Waits for an event after `sequence`.
+extension SharedPoll<EventLog.Source, EventPosition> {
+    /// Waits for an event after `position`.
     ///
     /// - Returns: true also when no further event can come or the key has ended, false when the
     ///   time is over.
     func hasEvents(
-        of log: SessionID,
-        after sequence: Int64,
+        of log: EventLog.Source,
+        after position: Int64,
         within limit: Duration,
         for key: KeyHold
     ) async -> Bool {
-        await news(of: log, within: key.wait(upTo: limit)) { position in
-            key.isOver || position.map { $0.lastSequence > sequence || $0.isFinal } ?? true
+        await news(of: log, within: key.wait(upTo: limit)) { end in
+            key.isOver || end.map { $0.lastSequence > position || $0.isFinal } ?? true
         }
     }
 }

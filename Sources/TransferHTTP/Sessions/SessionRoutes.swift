@@ -264,11 +264,11 @@ struct SessionRoutes: Sendable {
 }
 
 extension QueryParameters {
-    /// Returns the text with which the identifiers of listed sessions begin.
-    fileprivate func sessionPrefix() throws(Problem) -> String? {
-        guard let prefix = self["prefix"] else { return nil }
+    /// Returns the text with which the identifiers of the sessions begin that are asked for.
+    func sessionPrefix(_ name: String = "prefix") throws(Problem) -> String? {
+        guard let prefix = self[name] else { return nil }
         guard SessionIdentifier.isValid(prefix) else {
-            throw Self.invalid("prefix", SessionIdentifier.rule, code: .invalidIdentifier)
+            throw Self.invalid(name, SessionIdentifier.rule, code: .invalidIdentifier)
         }
         return prefix
     }

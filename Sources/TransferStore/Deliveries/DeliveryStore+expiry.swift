@@ -119,6 +119,7 @@ extension DeliveryStore {
                 ORDER BY n.session_id, t.number
                 """))
         ),
+        news_row AS (\(Fragment.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, n.session_id, n.base, now()

@@ -88,6 +88,7 @@ extension DeliveryStore {
                 FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
                 """))
         ),
+        news_row AS (\(Fragment.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, c.session_id, c.base, now()

@@ -5,12 +5,16 @@ package import TransferModel
 package struct EventPlace: Equatable, Sendable {
     package let id: UUID
     package let sequence: Int64
+    /// The position in the log it was read from, as that of a ``PositionedEvent``.
+    package let position: Int64
     /// The event's kind; nil if this release does not know it.
     package let kind: SessionEvent.Kind?
 
-    init(_ row: StoredRow) throws(StoreError) {
+    /// Reads a place; `position` is that in a feed.
+    init(_ row: StoredRow, position: Int64? = nil) throws(StoreError) {
         id = try row.decode("id")
         sequence = try row.decode("sequence")
+        self.position = position ?? sequence
         kind = SessionEvent.Kind(rawValue: try row.decode("kind"))
     }
 }

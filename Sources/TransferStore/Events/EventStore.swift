@@ -92,13 +92,20 @@ extension EventStore {
         try ListPage(
             await database.run(
                 PageSize.cut(
-                    Self.selectEvents(of: session, after: sequence, limit: limit),
+                    Self.selectEvents(
+                        Fragment.selectEvents(
+                            of: "\(session.uuid)",
+                            after: "\(sequence)",
+                            limit: "\(limit)"
+                        ),
+                        orderedBy: "sequence"
+                    ),
                     orderedBy: "sequence",
                     at: bytesMax
                 )
             ),
             limit: limit,
-            place: EventPlace.init,
+            place: { row throws(StoreError) in try EventPlace(row) },
             item: SessionEvent.init
         )
     }
@@ -147,13 +154,15 @@ extension EventStore {
         """
     private static let failedTasksMax = SessionEvent.GenerationSummary.failedTasksMax
 
-    private static func selectEvents(
-        of session: SessionID,
-        after sequence: Int64,
-        limit: Int
+    /// Returns the query for `events`, as ``Fragment/eventColumns`` describes them, with what other
+    /// tables tell of them, and with `columns` of their own.
+    static func selectEvents(
+        _ events: Query,
+        with columns: Query = "",
+        orderedBy key: Query
     ) -> Query {
         """
-        SELECT e.id, e.session_id, s.identifier,
+        SELECT \(columns) e.id, e.session_id, s.identifier,
             -- Read only for an event of no session.
             CASE WHEN s.id IS NOT NULL THEN s.client ELSE (
                 SELECT x.identifier FROM client x WHERE x.id = e.session_id) END AS client,
@@ -178,13 +187,7 @@ extension EventStore {
             CASE WHEN e.attempt > 0 OR e.task_state IN ('completed', 'failed', 'cancelled')
                 THEN split_part(split_part(t.url, '#', 1), '?', 1) END AS url,
             o.http_status, o.response_head
-        FROM (
-            \(Fragment.selectEvents(
-                of: "\(session.uuid)",
-                after: "\(sequence)",
-                limit: "\(limit)"
-            ))
-        ) e
+        FROM (\(events)) e
         LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
         LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
         -- The client string at the time of the event, if it has been changed since.
@@ -198,7 +201,7 @@ extension EventStore {
             WHERE o.task_id = e.task_id
                 AND e.kind IN ('task.download_finished', 'task.completed') LIMIT 1
         ) o ON true
-        ORDER BY e.sequence
+        ORDER BY e.\(key)
         """
     }
 }

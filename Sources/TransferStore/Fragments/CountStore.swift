@@ -19,7 +19,8 @@ extension CountStore {
     ///
     /// Expects `moves` to select `(session_id, from_state, to_state, bytes_received, bytes_sent)`,
     /// a row for each task. A task without a `from_state` is new; one without a `to_state` is no
-    /// longer kept. Bytes count only for a task that has ended.
+    /// longer kept; with neither, something happened to it where it is. Bytes count only for a task
+    /// that has ended.
     static func recordMoves(_ moves: Query) -> Query {
         """
         INSERT INTO task_move (
@@ -43,12 +44,14 @@ extension CountStore {
         """
     }
 
-    /// Adds a batch of moves to the counts, which does not change the sums that readers see.
+    /// Adds a batch of moves to the counts, which does not change the sums that readers see, and the
+    /// events of their sessions to the feeds.
     ///
     /// - Returns: the number of folded moves; zero also while another instance folds.
     package func foldMoves() async throws(StoreError) -> Int {
-        // Moves whose folding is lost in a power cut are folded again.
-        let rows = try await database.run([.unsynced], Self.fold)
+        // Synced, because a position of a feed that somebody has seen is never given to another
+        // event.
+        let rows = try await database.run(Self.fold)
         return Int(try rows.first?.decode("folded", as: Int64.self) ?? 0)
     }
 
@@ -89,7 +92,9 @@ extension CountStore {
             INSERT INTO task_count AS c (state, tasks)
             SELECT state, tasks FROM change WHERE tenant_id IS NULL
             ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
-        )
+        ),
+        news AS MATERIALIZED (SELECT DISTINCT tenant_id, session_id FROM gone),
+        \(Fragment.feedNews)
         SELECT count(*) AS folded FROM gone
         """
 

@@ -29,6 +29,10 @@ extension Fragment {
         event_row AS (
             \(insertEvents("SELECT client_id, sequence, kind, 0, occurred_at, details FROM numbered"))
         ),
+        news_row AS (\(recordNews("""
+            SELECT x.tenant_id, c.session_id FROM counter c
+            JOIN client x ON x.id = ANY (ARRAY[c.session_id])
+            """))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, c.session_id, c.last_sequence - x.events, now()

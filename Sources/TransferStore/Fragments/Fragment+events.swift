@@ -55,13 +55,7 @@ extension Fragment {
     /// read, and `LIMIT` ends both.
     static func selectEvents(of session: Query, after sequence: Query, limit: Query) -> Query {
         """
-        SELECT \(identifier(ofEvent: "k.sequence")) AS id, r.session_id, k.sequence, r.kind,
-            r.generation, r.occurred_at, r.task_ids[p.place] AS task_id, r.task_state,
-            coalesce(r.attempts[p.place], 0::smallint) AS attempt,
-            coalesce(r.bytes_received[p.place], 0) AS bytes_received,
-            r.bytes_expected[p.place] AS bytes_expected, r.bytes_sent[p.place] AS bytes_sent,
-            r.bytes_to_send[p.place] AS bytes_to_send, r.failures[p.place] AS failure, r.summary,
-            r.details
+        SELECT \(eventColumns)
         FROM (
             SELECT x.* FROM event_run x
             WHERE x.session_id = \(session) AND x.last_sequence > \(sequence)
@@ -69,10 +63,26 @@ extension Fragment {
         ) r
         CROSS JOIN LATERAL generate_series(
             greatest(r.first_sequence, \(sequence) + 1), r.last_sequence) AS k (sequence)
-        CROSS JOIN LATERAL (SELECT (k.sequence - r.first_sequence + 1)::int AS place) p
+        \(joinPlace)
         ORDER BY r.last_sequence, k.sequence LIMIT \(limit)
         """
     }
+
+    /// The columns of the event `k.sequence` of a run `r`, which is at `p.place` in it.
+    static let eventColumns: Query = """
+        \(identifier(ofEvent: "k.sequence")) AS id, r.session_id, k.sequence, r.kind,
+            r.generation, r.occurred_at, r.task_ids[p.place] AS task_id, r.task_state,
+            coalesce(r.attempts[p.place], 0::smallint) AS attempt,
+            coalesce(r.bytes_received[p.place], 0) AS bytes_received,
+            r.bytes_expected[p.place] AS bytes_expected, r.bytes_sent[p.place] AS bytes_sent,
+            r.bytes_to_send[p.place] AS bytes_to_send, r.failures[p.place] AS failure, r.summary,
+            r.details
+        """
+
+    /// The join of ``eventColumns`` with the place.
+    static let joinPlace: Query = """
+        CROSS JOIN LATERAL (SELECT (k.sequence - r.first_sequence + 1)::int AS place) p
+        """
 
     /// The CTEs that number and write events, and keep the counters.
     ///
@@ -126,11 +136,13 @@ extension Fragment {
                 GROUP BY session_id, kind, task_state, part
             ) r JOIN counter c USING (session_id)
         ),
+        -- An event of a task that has not moved leaves no state and enters none.
         move_row AS (\(CountStore.recordMoves("""
-            SELECT session_id, from_state, task_state AS to_state,
+            SELECT session_id, from_state,
+                CASE WHEN from_state IS NOT NULL THEN task_state END AS to_state,
                 CASE WHEN ends THEN bytes_received ELSE 0 END AS bytes_received,
                 CASE WHEN ends THEN bytes_sent ELSE 0 END AS bytes_sent
-            FROM happening WHERE from_state IS NOT NULL
+            FROM happening
             """))),
         session_row AS (
             \(insertEventsOfSessions)

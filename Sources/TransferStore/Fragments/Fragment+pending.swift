@@ -60,6 +60,7 @@ extension Fragment {
                 FROM counter c \(joinPending())
                 """))
         ),
+        news_row AS (\(recordNews(ofSessions: "SELECT session_id FROM counter"))),
         \(wake)
         SELECT session_id FROM counter
         """

@@ -33,4 +33,9 @@ extension PageSize {
     package static func isFull(_ page: [TransferTask]) -> Bool {
         page.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) } >= pageBytesMax
     }
+
+    /// Returns whether the limit of `bytesMax` ended this page, so that there may be more events.
+    package static func isFull(_ page: some Sequence<SessionEvent>, at bytesMax: Int) -> Bool {
+        page.reduce(0) { $0 + ($1.task?.clientString?.utf8.count ?? 0) } >= bytesMax
+    }
 }

@@ -82,6 +82,7 @@ extension PartStore {
             GROUP BY c.session_id, c.base, c.generation, c.occurred_at,
                 (t.place - 1) / \(Int64(Fragment.eventRunMax))
         ),
+        news_row AS (\(Fragment.recordNews(ofSessions: "SELECT session_id FROM counter"))),
         \(Fragment.wake(of: "'task.progress' = ANY (b.event_types)"))
         SELECT session_id FROM counter
         """

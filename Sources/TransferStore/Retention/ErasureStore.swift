@@ -134,6 +134,9 @@ extension ErasureStore {
             retried_row AS (
                 DELETE FROM retried_failure WHERE session_id = ANY (\(Self.emptyOnes))
             ),
+            feed_row AS (
+                DELETE FROM feed_session WHERE session_id = ANY (\(Self.emptyOnes))
+            ),
             progress_row AS (
                 DELETE FROM session_progress WHERE session_id = ANY (\(Self.emptyOnes))
             ),

@@ -94,13 +94,20 @@ extension PartitionStore {
 
     /// Removes a partition with its rows; does nothing when another instance has removed it.
     ///
+    /// With a week of events goes that of the feed, so that whoever reads on there is told.
+    ///
     /// - Throws: ``StoreError/unavailable(_:)`` also when the log was written or read all the time.
     package func dropPartition(_ name: String) async throws(StoreError) {
-        _ = try await database.run([
-            Self.boundedLocks,
-            Self.retentionLock,
-            "SELECT drop_log_partition(left(\(name), -9), to_date(right(\(name), 8), 'YYYYMMDD'))",
-        ])
+        let names = [name.feedPartition, name].compactMap(\.self)
+        _ = try await database.run(
+            [Self.boundedLocks, Self.retentionLock]
+                + names.map {
+                    """
+                    SELECT drop_log_partition(
+                        left(\($0), -9), to_date(right(\($0), 8), 'YYYYMMDD'))
+                    """
+                }
+        )
     }
 
     /// Removes a batch of old rows whose week had no partition, from the oldest.
@@ -137,5 +144,15 @@ extension PartitionStore {
         (SELECT pg_try_advisory_xact_lock(
             \(retentionLockKey), hashtext(current_schema() || \(" " + work.rawValue))))
         """
+    }
+}
+
+extension String {
+    /// The partition of the feed for the week of this partition of the events; nil for one of
+    /// another log.
+    fileprivate var feedPartition: String? {
+        let events = PartitionedLog.events.rawValue
+        guard hasPrefix("\(events)_") else { return nil }
+        return PartitionedLog.feed.rawValue + dropFirst(events.count)
     }
 }

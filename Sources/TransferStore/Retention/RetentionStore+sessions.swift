@@ -63,6 +63,10 @@ extension RetentionStore {
                 DELETE FROM session_credential
                 WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
             ),
+            feed_row AS (
+                DELETE FROM feed_session
+                WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
+            ),
             progress_row AS (
                 DELETE FROM session_progress
                 WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
@@ -115,7 +119,7 @@ extension RetentionStore {
                     AND NOT p.is_invalidated
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base, true AS is_ended
             ),
-            event_row AS (\(SessionStore.insertInvalidated())),
+            \(SessionStore.tellInvalidated()),
             \(SessionStore.endSessions),
             \(Fragment.wake)
             SELECT p.id, (SELECT count(*) FROM counter) AS removed,

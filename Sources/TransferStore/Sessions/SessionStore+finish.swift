@@ -30,7 +30,7 @@ extension SessionStore {
                     p.last_sequence - 1 AS base
             ),
             counter AS (SELECT * FROM marked WHERE is_ended),
-            event_row AS (\(Self.insertInvalidated())),
+            \(Self.tellInvalidated()),
             \(Self.endSessions),
             \(Fragment.wake)
             SELECT is_ended FROM marked
@@ -40,16 +40,19 @@ extension SessionStore {
         return try row.decode("is_ended") ? .ended : .finishing
     }
 
-    /// Returns the statement that writes the event of sessions that end without a task, those for
-    /// which `condition` is true; expects `counter(session_id, base, generation)`.
-    static func insertInvalidated(where condition: Query = "true") -> Query {
-        Fragment.insertEvents(
-            """
+    /// Returns the CTEs that write the event of sessions that end without a task, those for which
+    /// `condition` is true; expect `counter(session_id, base, generation)`.
+    static func tellInvalidated(where condition: Query = "true") -> Query {
+        """
+        event_row AS (\(Fragment.insertEvents("""
             SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation, clock_timestamp(),
                 NULL::jsonb
             FROM counter c WHERE \(condition)
-            """
-        )
+            """))),
+        news_row AS (\(Fragment.recordNews(ofSessions: """
+            SELECT c.session_id FROM counter c WHERE \(condition)
+            """)))
+        """
     }
 
     /// Releases the identifiers of ended sessions, and stores the work left to do for them, in case

@@ -316,7 +316,7 @@ extension SessionStore {
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
                     p.outstanding = 0 AS is_drained, true AS is_ended
             ),
-            event_row AS (\(Self.insertInvalidated(where: "c.is_drained"))),
+            \(Self.tellInvalidated(where: "c.is_drained")),
             \(Self.endSessions),
             \(Fragment.wake)
             SELECT session_id FROM counter

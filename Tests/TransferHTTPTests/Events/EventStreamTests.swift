@@ -168,7 +168,7 @@ import TransferWire
         }
     }
 
-    @Test func theTenantsOwnEventsAreStreamedToo() async throws {
+    @Test func theTenantsOwnEventsAreStreamedWithAllOthers() async throws {
         try await APIServer.run { server in
             let stream = try server.stream("/v1/events")
             try await eventually("the stream has begun") { !stream.text.isEmpty }
@@ -177,6 +177,10 @@ import TransferWire
                 WITH counter AS (
                     INSERT INTO session_progress (session_id, last_sequence)
                     SELECT id, 1 FROM tenant WHERE name = 'first' RETURNING session_id
+                ),
+                news AS (
+                    INSERT INTO task_move (tenant_id, session_id, tasks, bytes_received, bytes_sent)
+                    SELECT session_id, session_id, 1, 0, 0 FROM counter
                 )
                 INSERT INTO event_run (
                     session_id, last_sequence, first_sequence, kind, generation, details)

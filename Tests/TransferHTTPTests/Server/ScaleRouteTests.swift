@@ -40,6 +40,7 @@ import TransferTestSupport
             Question("/v1/sessions?limit=\(limit)"),
             Question("/v1/sessions?prefix=s9&limit=\(limit)", pages: pagesOfLook),
             Question("/v1/sessions?outstanding=true&limit=\(limit)", pages: pagesOfLook),
+            Question("/v1/events?limit=\(limit)"),
             Question("/v1/sessions/large"),
             Question("/v1/tasks?limit=\(limit)", pages: pagesOfLook),
             Question("/v1/tasks?order=newest&limit=\(limit)", pages: pagesOfLook),

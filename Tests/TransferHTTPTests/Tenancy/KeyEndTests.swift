@@ -45,7 +45,10 @@ import TransferWire
             let task = try await server.submit(session)
             let holder = try await server.holder()
             let place = try await server.place(1, in: session)
-            let paths = ["\(session)/events?after=\(place)", "/v1/events", "/v1/tasks/\(task)"]
+            let end = try await server.send("GET", "/v1/events").json(EventPage.self).next
+            let paths = [
+                "\(session)/events?after=\(place)", "/v1/events?after=\(end)", "/v1/tasks/\(task)",
+            ]
             let started = ContinuousClock.now
             try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
                 for path in paths {

@@ -105,6 +105,42 @@ extension StoreFixture {
             """
         ),
         (
+            "the feed has events in the order of their session, and knows where there are more",
+            """
+            SELECT session_id FROM (
+                SELECT session_id, first_sequence <> 1 + lag(
+                    first_sequence + last_position - first_position, 1, 0::bigint)
+                    OVER (PARTITION BY session_id ORDER BY last_position) AS is_wrong
+                FROM event_feed
+            ) x WHERE is_wrong
+            UNION ALL
+            SELECT p.session_id FROM session_progress p
+            LEFT JOIN feed_session f USING (session_id)
+            LEFT JOIN (
+                SELECT session_id, sum(last_position - first_position + 1) AS events
+                FROM event_feed GROUP BY session_id
+            ) e USING (session_id)
+            WHERE coalesce(e.events, 0) <> coalesce(f.last_sequence, 0)
+                OR p.last_sequence < f.last_sequence
+                OR p.last_sequence > coalesce(f.last_sequence, 0) AND NOT EXISTS (
+                    SELECT 1 FROM task_move m WHERE m.session_id = p.session_id)
+            """
+        ),
+        (
+            "positions in a feed are numbered from 1 without gaps up to its end",
+            """
+            SELECT tenant_id FROM (
+                SELECT tenant_id, first_position <> 1 + lag(last_position, 1, 0::bigint)
+                    OVER (PARTITION BY tenant_id ORDER BY last_position) AS is_wrong
+                FROM event_feed
+            ) x WHERE is_wrong
+            UNION ALL
+            SELECT f.tenant_id FROM feed_tenant f LEFT JOIN event_feed x USING (tenant_id)
+            GROUP BY f.tenant_id, f.last_position
+            HAVING f.last_position IS DISTINCT FROM max(x.last_position)
+            """
+        ),
+        (
             "each end of a task has exactly one event, and so has each retry of it",
             """
             SELECT t.id FROM task t

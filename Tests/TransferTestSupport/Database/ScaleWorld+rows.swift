@@ -4,8 +4,8 @@ import TransferModel
 /// The rows, one statement for each table or kind.
 extension ScaleWorld {
     var statements: [Query] {
-        sessionRows + taskRows + placeRows + endRows + eventRows + countRows + deliveryRows
-            + otherRows + backgroundTaskRows
+        sessionRows + taskRows + placeRows + endRows + eventRows + feedRows + countRows
+            + deliveryRows + otherRows + backgroundTaskRows
     }
 
     var count: Int64 { Int64(tasks) }

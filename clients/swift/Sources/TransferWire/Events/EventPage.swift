@@ -2,8 +2,8 @@
 public struct EventPage: Codable, Sendable {
     /// The events of this page.
     public let items: [EventMessage]
-    /// The next value of `after`: `session_id:sequence` of the last event of this page, or the one
-    /// that the request named.
+    /// The next value of `after`: the position of the last event of this page, or the one that the
+    /// request named.
     public let next: String
     /// Whether there may be more events now.
     public let hasMore: Bool
