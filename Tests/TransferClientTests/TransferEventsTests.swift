@@ -52,6 +52,29 @@ import TransferWire
         #expect(cursors == ["s:4", "s:6", "s:9"])
     }
 
+    @Test func readsAllSessionsAndGoesOnBehindTheEndOfOne() async throws {
+        let transport = Self.transport([
+            TransportResponse(
+                200,
+                [Self.event(5, "session.invalidated"), Self.event(6, "task.created")],
+                headers: Self.stream
+            )
+        ])
+        let events = TransferEvents(
+            service: transport.service(),
+            after: EventCursor("t:4"),
+            types: ["task.*", "session.*"]
+        )
+        var iterator = events.makeAsyncIterator()
+        for sequence in [5, 6] {
+            let event = try #require(try await iterator.next())
+            #expect(event.cursor == EventCursor("s:\(sequence)"))
+        }
+        let request = try #require(transport.requests.first)
+        #expect(request.target == "/v1/events?types=task.*,session.*")
+        #expect(request.header("Last-Event-ID") == "t:4")
+    }
+
     @Test func keepsAnEventThatIsNewer() async throws {
         let transport = Self.transport([
             TransportResponse(

@@ -33,6 +33,10 @@ import TransferWire
         let types = told.output.split(separator: "\n").map { $0.split(separator: "\t")[2] }
         #expect(types.count { $0 == "session.events_finished" } == 2)
         #expect(types.last == "session.events_finished" && types.first == "task.created")
+        let all = try await stage.run(["events", "--type", "session.events_finished"])
+        let lines = all.output.split(separator: "\n").map { $0.split(separator: "\t") }
+        #expect(lines.map(\.first) == ["transferctl", "transferctl"])
+        #expect(lines.allSatisfy { $0[2] == "session.events_finished" })
         #expect(try await stage.run(["wait", "absent"]).status == 2)
         #expect(await stage.service.terminate() == 0)
     }

@@ -1,4 +1,5 @@
-/// A place in the log of a session: behind an event, or before the first.
+/// A place in the log of a session, or among all events of the tenant: behind an event, or before
+/// the first.
 public struct EventCursor: Hashable, Sendable, CustomStringConvertible {
     /// The text, as `id` of a stream and `next` of a page have it.
     public let description: String

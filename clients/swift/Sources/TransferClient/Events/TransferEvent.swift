@@ -73,6 +73,8 @@ public struct TransferEvent: Sendable {
     public let message: EventMessage
     /// What happened.
     public let kind: Kind
+    /// The place behind the event among those it was read with; nil for one from a webhook.
+    public let cursor: EventCursor?
 
     /// The identifier of the event; the `webhook-id` of its message.
     public var id: String { message.id }
@@ -85,9 +87,10 @@ public struct TransferEvent: Sendable {
     /// The identifier that the client gave the session; nil outside any session.
     public var sessionIdentifier: String? { message.data.sessionIdentifier }
 
-    /// Reads an event.
-    public init(_ message: EventMessage) {
+    /// Reads an event, at a place if it has one.
+    public init(_ message: EventMessage, cursor: EventCursor? = nil) {
         self.message = message
+        self.cursor = cursor
         kind = Kind(message)
     }
 }

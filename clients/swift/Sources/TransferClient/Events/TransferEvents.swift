@@ -1,10 +1,11 @@
 import TransferWire
 
-/// The events of a session as they happen, in their order and without gaps.
+/// The events of a session, or of all sessions of the tenant, as they happen, in their order and
+/// without gaps.
 ///
 /// Each iterator is a stream of its own, which reconnects behind the last event when it breaks
-/// off, for as long as that takes. It reads as fast as its events are used. It ends with the
-/// session, and throws ``TransferError`` when the service refuses it: with the code
+/// off, for as long as that takes. It reads as fast as its events are used. That of a session ends
+/// with it. An iterator throws ``TransferError`` when the service refuses it: with the code
 /// `events_expired` when events were removed before they were read, and `unknown_session` when
 /// there is no such session.
 public struct TransferEvents: AsyncSequence, Sendable {
@@ -17,7 +18,9 @@ public struct TransferEvents: AsyncSequence, Sendable {
     static let pauseMax: Duration = .seconds(30)
 
     let service: TransferService
-    let path: String
+    let request: ServiceRequest
+    /// Whether `session.invalidated` is the last event.
+    let endsWithSession: Bool
     let start: @Sendable () async throws(TransferError) -> EventCursor?
 
     /// Reads the events of a session.
@@ -44,8 +47,31 @@ public struct TransferEvents: AsyncSequence, Sendable {
     ) {
         self.service = service
         self.start = start
+        endsWithSession = true
+        request = Self.request("\(APIPath.session(identifier))/events", types).ofClient()
+    }
+
+    /// Reads the events of all sessions and clients of the tenant, and its own, in one order.
+    ///
+    /// - Parameters:
+    ///   - service: the service.
+    ///   - cursor: the place behind which to start, such as ``TransferEvent/cursor``; nil for the
+    ///     oldest event that is kept.
+    ///   - types: the types wanted, such as `task.completed` or `task.*`; all of them by default.
+    public init(
+        service: TransferService,
+        after cursor: EventCursor? = nil,
+        types: [String] = []
+    ) {
+        self.service = service
+        start = { () async throws(TransferError) in cursor }
+        endsWithSession = false
+        request = Self.request("/v1/events", types)
+    }
+
+    private static func request(_ path: String, _ types: [String]) -> ServiceRequest {
         let query = types.isEmpty ? "" : "?types=\(types.joined(separator: ","))"
-        path = "\(APIPath.session(identifier))/events\(query)"
+        return ServiceRequest("GET", "\(path)\(query)").adding("Accept", "text/event-stream")
     }
 
     /// Starts a stream with the first call of `next`.
@@ -129,8 +155,8 @@ public struct TransferEvents: AsyncSequence, Sendable {
                 } catch {
                     throw TransferError(.unexpectedResponse, "An event cannot be read.")
                 }
-                ready.append(TransferEvent(message))
-                if message.type == "session.invalidated" { isOver = true }
+                ready.append(TransferEvent(message, cursor: block.id.map { EventCursor($0) }))
+                if events.endsWithSession, message.type == "session.invalidated" { isOver = true }
             }
             if let id = block.id { cursor = EventCursor(id) }
             failures = 0
@@ -142,8 +168,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
                 cursor = try await events.start()
                 hasStarted = true
             }
-            var request = ServiceRequest("GET", events.path).ofClient()
-                .adding("Accept", "text/event-stream")
+            var request = events.request
             if let cursor { request = request.adding("Last-Event-ID", cursor.description) }
             let response = try await events.service.open(request)
             guard response.header("Content-Type")?.hasPrefix("text/event-stream") == true else {

@@ -50,6 +50,13 @@ extension TransferService {
         return try await get(page(of: path, state, after: cursor))
     }
 
+    /// Returns a page of the events of all sessions and clients of the tenant, and its own, in one
+    /// order; the next one is behind its `next`.
+    public func events(after cursor: EventCursor? = nil) async throws(TransferError) -> EventPage {
+        let place = cursor.map { ["after=\($0)"] } ?? []
+        return try await get(page(of: "/v1/events", place, after: nil))
+    }
+
     private func page(
         of path: String,
         _ filter: [String] = [],
