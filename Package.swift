@@ -218,7 +218,7 @@ let package = Package(
                 "TransferModel", "TransferStore", wire, argumentParser, logging,
             ],
             path: "Benchmarks",
-            exclude: ["pgqueuer-rates.py"],
+            exclude: ["pgqueuer-rates.py", "scheduled-jobs.py", "watch-page.py"],
             swiftSettings: swiftSettings
         ),
 

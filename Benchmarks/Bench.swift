@@ -12,8 +12,8 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure the service beside its peers.",
         discussion: """
             Parts, for --only: "at rest", "submit", "claim and complete", "backlog", \
-            "quiet tenant", "cost of a task", "snapshot", "delayed", "instances", and each \
-            contender of the last part by its name, such as "16 KiB".
+            "quiet tenant", "page", "cost of a task", "snapshot", "delayed", "instances", and \
+            each contender of the last part by its name, such as "16 KiB".
 
             All of it takes about half an hour. A backlog of 10,000,000 takes 20 minutes and \
             10 GB by itself, and five million delayed tasks two minutes.
@@ -74,11 +74,19 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "A Python that has pgqueuer and procrastinate.")
     var pgqueuerPython = Bench.pgqueuerPythonDefault
 
+    @Option(help: "A Python that has selenium.")
+    var browserPython = Bench.browserPythonDefault
+
     /// The path of the Python that `.ci/setup --bench` makes.
-    static var pgqueuerPythonDefault: String {
+    static var pgqueuerPythonDefault: String { python(of: "transferd-bench") }
+
+    /// The path of the Python that `.ci/setup --test` makes.
+    static var browserPythonDefault: String { python(of: "transferd-test") }
+
+    private static func python(of folder: String) -> String {
         let environment = ProcessInfo.processInfo.environment
         let caches = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "/root")/.cache"
-        return "\(caches)/transferd-bench/bin/python"
+        return "\(caches)/\(folder)/bin/python"
     }
 
     @Flag(help: "Measure the service alone, for work on it.")
@@ -184,6 +192,17 @@ struct Bench: AsyncParsableCommand {
         _ origin: Origin,
         into table: inout Table
     ) async throws {
+        if isWanted(WatchedSession.name) {
+            try await WatchedSession(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel,
+                rounds: rounds,
+                python: browserPython
+            ).measure(into: &table)
+        }
         if isWanted(TaskCost.name) {
             try await TaskCost(
                 program: transferd,

@@ -103,7 +103,17 @@ struct Service {
         task: String = "",
         configuration: String = ""
     ) async throws -> Double {
-        let session = try await session(configuration: configuration)
+        try await download(
+            urls,
+            in: try await session(configuration: configuration),
+            task: task
+        )
+    }
+
+    /// Downloads `urls` in a session that is there.
+    ///
+    /// - Returns: the same.
+    func download(_ urls: [String], in session: String, task: String = "") async throws -> Double {
         let start = ContinuousClock.now
         try await submit(urls, to: session, task: task)
         while true {
