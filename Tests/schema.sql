@@ -17,7 +17,9 @@ CREATE TABLE api_key (
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    requests_per_second_max integer,
     CONSTRAINT api_key_pkey PRIMARY KEY (id),
+    CONSTRAINT api_key_requests_per_second_max_check CHECK ((requests_per_second_max > 0)),
     CONSTRAINT api_key_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['read'::text, 'submit'::text, 'control'::text, 'webhooks'::text, 'admin'::text]))),
     CONSTRAINT api_key_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32)),
     CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
@@ -497,6 +499,7 @@ CREATE TABLE limit_change (
     CONSTRAINT limit_change_pkey PRIMARY KEY (is_only)
 );
 
+
 CREATE TABLE outcome (
     task_id uuid NOT NULL,
     session_id uuid NOT NULL,
@@ -708,6 +711,14 @@ CREATE TABLE signing_secret (
     CONSTRAINT signing_secret_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES subscription(id)
 );
 
+CREATE TABLE staged_body (
+    task_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    bytes bigint NOT NULL,
+    CONSTRAINT staged_body_bytes_check CHECK ((bytes >= 0)),
+    CONSTRAINT staged_body_pkey PRIMARY KEY (task_id)
+);
+
 CREATE TABLE subscription (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -821,10 +832,13 @@ CREATE TABLE tenant (
     processing_time_ms bigint NOT NULL DEFAULT 600000,
     capacity text NOT NULL DEFAULT 'idle'::text,
     background_revision integer NOT NULL DEFAULT 0,
+    stored_bytes_max bigint,
+    in_flight_bytes_max bigint,
     CONSTRAINT tenant_app_refresh_time_ms_check CHECK (((app_refresh_time_ms >= 5000) AND (app_refresh_time_ms <= 600000))),
     CONSTRAINT tenant_assertion_budget_ms_check CHECK (((assertion_budget_ms >= 5000) AND (assertion_budget_ms <= 600000))),
     CONSTRAINT tenant_capacity_check CHECK ((capacity = ANY (ARRAY['idle'::text, 'busy'::text]))),
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
+    CONSTRAINT tenant_in_flight_bytes_max_check CHECK ((in_flight_bytes_max > 0)),
     CONSTRAINT tenant_name_key UNIQUE (name),
     CONSTRAINT tenant_outstanding_tasks_max_check CHECK ((outstanding_tasks_max > 0)),
     CONSTRAINT tenant_permitted_background_tasks_check CHECK ((cardinality(permitted_background_tasks) <= 100)),
@@ -832,6 +846,7 @@ CREATE TABLE tenant (
     CONSTRAINT tenant_processing_time_ms_check CHECK (((processing_time_ms >= 5000) AND (processing_time_ms <= 21600000))),
     CONSTRAINT tenant_requests_per_second_max_check CHECK ((requests_per_second_max > 0)),
     CONSTRAINT tenant_running_tasks_max_check CHECK ((running_tasks_max > 0)),
+    CONSTRAINT tenant_stored_bytes_max_check CHECK ((stored_bytes_max > 0)),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
 
@@ -926,6 +941,7 @@ CREATE INDEX session_by_identifier ON session USING btree (tenant_id, client, id
 CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
+CREATE INDEX staged_body_by_tenant ON staged_body USING btree (tenant_id) INCLUDE (bytes);
 CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 CREATE INDEX subscription_deleted ON subscription USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);

@@ -60,6 +60,8 @@ class TransferTenant extends View {
                 isMeasured ? bar.show([[look, Math.min(used, most)]], most, now) : null);
         };
         return [
+            row("Stored bytes", tenant.stored_bytes, tenant.stored_bytes_max, bytes),
+            row("Bytes in flight", tenant.in_flight_bytes, tenant.in_flight_bytes_max, bytes),
             row("Outstanding tasks", tenant.outstanding, tenant.outstanding_tasks_max, number),
             row("Running tasks", tenant.task_counts.running, tenant.running_tasks_max, number),
             row("Bytes per second", null, tenant.total_bytes_per_second_max, rate),

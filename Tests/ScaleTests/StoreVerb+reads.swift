@@ -85,6 +85,11 @@ extension StoreVerb {
                 limit: page
             ).count
         },
+        // The sum of what runs in the fleet.
+        StoreVerb("storage", pages: pagesOfFleet) { stores, world in
+            _ = try await stores.tenants.storage(of: world.tenant)
+            return 1
+        },
         StoreVerb("tenant") { stores, world in
             _ = try await stores.tenants.tenant(world.tenant)
             return 1

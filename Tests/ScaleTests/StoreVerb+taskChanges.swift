@@ -20,6 +20,22 @@ extension StoreVerb {
             )
             return tasks.count
         },
+        StoreVerb("reserve", pages: 1000) { stores, world in
+            _ = try await stores.tenants.limitTenant(
+                named: "scale",
+                changes: TenantLimitChanges(storedBytesMax: Int64.max)
+            )
+            try await stores.stagedBodies.reserve(
+                1000,
+                for: world.large(.suspended),
+                of: world.tenant
+            )
+            return 1
+        },
+        StoreVerb("forget", pages: 1000) { stores, world in
+            try await stores.stagedBodies.forget([world.large(.suspended)])
+            return 1
+        },
         StoreVerb("cancelTask", pages: 1000) { stores, world in
             for state in [TransferState.queued, .suspended, .waitingForRetry, .running] {
                 _ = try await stores.control.cancelTask(

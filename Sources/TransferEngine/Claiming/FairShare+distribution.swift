@@ -119,7 +119,7 @@ extension FairShare {
     /// The tenants of `grants` whose running tasks have to be counted.
     func boundTenants(of grants: [FlowGrant]) -> [TenantID] {
         Set(grants.compactMap { waiting[$0.flow]?.details.tenant })
-            .filter { tenants[$0]?.tasksMax != nil }
+            .filter { tenants[$0]?.isBound ?? false }
     }
 
     /// The flow whose first task has the highest priority; among equals, the one that has waited

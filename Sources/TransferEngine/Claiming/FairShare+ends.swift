@@ -38,10 +38,10 @@ extension FairShare {
             let refund = -Int64(missing) * cost(of: grant.flow.hostKey)
             round.charge(entry.details.tenant, refund)
             tenants[entry.details.tenant]?.hostKeys.charge(grant.flow.hostKey, refund)
-            if tenants[entry.details.tenant]?.tasksMax == nil {
-                forget(grant.flow)
-            } else {
+            if tenants[entry.details.tenant]?.isBound ?? false {
                 holdBack(grant.flow, at: now)
+            } else {
+                forget(grant.flow)
             }
         }
     }

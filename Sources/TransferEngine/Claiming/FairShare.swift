@@ -63,6 +63,8 @@ struct FairShare {
         var held = 0
         /// The maximum number of its tasks that may run, over all workers.
         var tasksMax: Int?
+        /// Whether claims have to count its running tasks, over all workers.
+        var isBound = false
         /// Its waiting flows and running tasks, by host.
         var uses: [HostKey: Int] = [:]
         /// Its waiting flows, by host.
@@ -161,6 +163,8 @@ extension FairShare {
                 heldBack.remove(flow)
             }
             tenants[details.tenant]?.tasksMax = details.tenantTasksMax
+            tenants[details.tenant]?.isBound =
+                details.tenantTasksMax != nil || details.hasTenantByteLimit
         }
         return isComplete
     }

@@ -14,6 +14,7 @@ package struct EngineStores: Sendable {
     package let workers: WorkerStore
     package let hosts: HostStore
     package let retention: RetentionStore
+    package let stagedBodies: StagedBodyStore
     package let erasure: ErasureStore
     package let partitions: PartitionStore
     package let verification: VerificationStore
@@ -37,6 +38,7 @@ package struct EngineStores: Sendable {
         workers = WorkerStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)
+        stagedBodies = StagedBodyStore(database)
         erasure = ErasureStore(database)
         partitions = PartitionStore(database)
         verification = VerificationStore(database)

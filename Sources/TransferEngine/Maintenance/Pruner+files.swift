@@ -59,7 +59,9 @@ extension Pruner {
                     let living = try await stores.verification.outstandingTasks(among: tasks)
                     let known = try await stores.verification.tasks(among: tasks)
                     let ended = bodies.filter { known.contains($0.0) && !living.contains($0.0) }
-                    _ = await files.remove(ended.map(\.1))
+                    // Those that could not be removed are found again, and count as kept until then.
+                    guard await files.remove(ended.map(\.1)) == ended.count else { continue }
+                    try await stores.stagedBodies.forget(ended.map(\.0))
                 }
             }
         } catch let error as StoreError {

@@ -129,7 +129,9 @@ struct Problem: Error, Sendable {
     /// The rest of a request without a good key, or of one that sends more than is accepted, would
     /// only be read and thrown away.
     var closesConnection: Bool {
-        switch sharedLimit {
+        // A body for which there is no room.
+        if quota?.limit == .storedBytes { return true }
+        return switch sharedLimit {
         case .connections, .tenantConnections, .stagedBytes, .wrongKeys: true
         default: code == .unauthorized || code == .bodyTooLarge || code == .malformedRequest
         }

@@ -11,6 +11,8 @@ struct RequestRecord {
     var caller: Caller?
     /// What the tenant may still send, if it has a limit.
     var rate: RequestRate.State?
+    /// What may still be sent with the key, if it has a limit.
+    var keyRate: RequestRate.State?
     /// The audit entry that a change takes along; nil before the request was allowed, and for one
     /// that only reads.
     var slot: AuditSlot?

@@ -52,7 +52,7 @@ struct BodyRoutes: Sendable {
             problem.headers[.uploadOffset] = "\(body.size)"
             throw problem
         }
-        try await receive(request, into: body, range, tenant: tenant)
+        try await receive(request, into: body, range, of: id, tenant: tenant)
         guard range.isComplete(at: body.size) else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
@@ -93,10 +93,14 @@ struct BodyRoutes: Sendable {
         }
     }
 
+    /// The number of bytes for which room is reserved at once if their number is unknown.
+    private static let reservedMax: Int64 = 16 << 20
+
     private func receive(
         _ request: Request,
         into body: StagedBody,
         _ range: BodyRange,
+        of id: TaskID,
         tenant: TenantID
     ) async throws {
         let end = range.end ?? bytesMax
@@ -106,10 +110,16 @@ struct BodyRoutes: Sendable {
         var announced = (range.end ?? body.size) - body.size
         var asked = body.size
         try await ask(for: announced, to: body, of: tenant)
+        var reserved = range.total ?? range.end ?? body.size + Self.reservedMax
+        try await reserve(reserved, for: body, of: id, tenant: tenant)
         while let chunk = try await Self.next(&chunks) {
             let count = Int64(chunk.readableBytes)
             guard body.size + count <= end else {
                 throw range.end == nil ? tooLarge : BodyRange.mismatch
+            }
+            if body.size + count > reserved {
+                reserved = body.size + max(count, Self.reservedMax)
+                try await reserve(reserved, for: body, of: id, tenant: tenant)
             }
             if body.size - asked >= StagedBytes.step {
                 try await ask(for: max(announced, count), to: body, of: tenant)
@@ -120,6 +130,23 @@ struct BodyRoutes: Sendable {
             staged.added(count, of: tenant)
         }
         guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
+        if range.end == nil { try await reserve(body.size, for: body, of: id, tenant: tenant) }
+    }
+
+    /// Reserves what the body may come to have among the bytes that the tenant may keep.
+    private func reserve(
+        _ bytes: Int64,
+        for body: StagedBody,
+        of id: TaskID,
+        tenant: TenantID
+    ) async throws {
+        do throws(StoreError) {
+            try await stores.stagedBodies.reserve(bytes, for: id, of: tenant)
+        } catch {
+            var problem = Problem(error)
+            problem.headers[.uploadOffset] = "\(body.size)"
+            throw problem
+        }
     }
 
     private func ask(for more: Int64, to body: StagedBody, of tenant: TenantID) async throws {

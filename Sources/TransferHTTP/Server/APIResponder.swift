@@ -21,7 +21,8 @@ package struct APIResponder: HTTPResponder {
     /// The authenticator; nil on an instance that does not offer the API.
     let authenticator: Authenticator?
     let resources: SharedResources
-    let rates = RequestRates()
+    let rates = RequestRates<TenantID>()
+    let keyRates = RequestRates<String>()
     let connections: ConnectionRegistry
     let counters: RequestCounters
     /// Whether the page is there; without it, its paths are unknown like any other.
@@ -66,7 +67,7 @@ package struct APIResponder: HTTPResponder {
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID
-        if let rate = record.rate { response.headers.add(rate) }
+        response.headers.add(record.rate, key: record.keyRate)
         Self.addSecurityFields(to: &response.headers)
         let duration = ContinuousClock.now - start
         counters.count(
@@ -109,11 +110,7 @@ package struct APIResponder: HTTPResponder {
             try connections.claim(context.channel, for: caller.tenant)
             ConnectionTurn.current?.owner = .tenant(caller.tenant)
             context.caller = caller
-            if let limit = caller.requestsPerSecondMax {
-                let rate = rates.take(caller.tenant, limit: limit)
-                record.rate = rate
-                if rate.isExceeded { throw Problem(exhausted: .requests) }
-            }
+            try take(caller, &record)
         }
         let own = RequestResources(
             of: resources,
@@ -134,6 +131,22 @@ package struct APIResponder: HTTPResponder {
             response.body = response.body.paced(on: context.channel, holding: own.answer)
         }
         return response
+    }
+
+    /// Counts a request for the limits of its key and its tenant.
+    ///
+    /// One that the key's limit refuses takes nothing from others of the tenant.
+    private func take(_ caller: Caller, _ record: inout RequestRecord) throws(Problem) {
+        if let limit = caller.keyRequestsPerSecondMax {
+            let rate = keyRates.take(caller.key, limit: limit)
+            record.keyRate = rate
+            if rate.isExceeded { throw Problem(exhausted: .keyRequests) }
+        }
+        if let limit = caller.requestsPerSecondMax {
+            let rate = rates.take(caller.tenant, limit: limit)
+            record.rate = rate
+            if rate.isExceeded { throw Problem(exhausted: .requests) }
+        }
     }
 
     /// The rest of the way of a request that its key allows.

@@ -13,6 +13,7 @@ package struct APIStores: Sendable {
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
+    package let stagedBodies: StagedBodyStore
     package let removals: RemovalStore
     package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
@@ -38,6 +39,7 @@ package struct APIStores: Sendable {
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)
+        stagedBodies = StagedBodyStore(database)
         removals = RemovalStore(database)
         bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)

@@ -18,6 +18,8 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case stagedBytes = "staged_bytes"
     /// The requests of a tenant in a second.
     case requests
+    /// The requests with a key in a second.
+    case keyRequests = "key_requests"
     /// The wrong API keys from one address.
     case wrongKeys = "wrong_keys"
 }
@@ -29,7 +31,7 @@ extension SharedLimit {
         switch self {
         case .connections, .bodyBytes: .unavailable
         case .tenantConnections, .submissionBytes, .submissions, .answerBytes, .stagedBytes,
-            .requests, .wrongKeys:
+            .requests, .keyRequests, .wrongKeys:
             .tooManyRequests
         }
     }
@@ -46,6 +48,7 @@ extension SharedLimit {
             "The bodies that the tenant has brought take their part of the disk; go on at "
                 + "`Upload-Offset` when some of its uploads have ended."
         case .requests: "The tenant has sent as many requests as it may in a second."
+        case .keyRequests: "As many requests as may be were sent with this key in a second."
         case .wrongKeys: "Too many wrong keys came from this address."
         }
     }

@@ -8,6 +8,11 @@ extension QueueWait {
         switch cause(connectionsDefault: connectionsDefault) {
         case .paused: return pause?.reason ?? ""
         case .worker: return "No worker is alive; the task starts when one is."
+        case .storedBytes:
+            return "The tenant keeps as many bytes as it may; the task starts when some are gone."
+        case .inFlightBytes:
+            return "The tenant's running tasks have as many bytes to move as they may."
+        case .runningTasks: return "The tenant has as many running tasks as it may."
         case .closedHost:
             return "\(host) does not serve, and one task at a time tries it. \(closure ?? "")"
         case .session:

@@ -146,7 +146,8 @@ final class Authenticator: Sendable {
             key: key.id,
             scopes: stored.scopes,
             expiresAt: expiresAt,
-            requestsPerSecondMax: stored.requestsPerSecondMax
+            requestsPerSecondMax: stored.requestsPerSecondMax,
+            keyRequestsPerSecondMax: stored.ownRequestsPerSecondMax
         )
     }
 

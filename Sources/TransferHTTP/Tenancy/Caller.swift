@@ -11,4 +11,6 @@ struct Caller: Sendable {
     let expiresAt: ContinuousClock.Instant?
     /// The requests that its tenant may send to this instance in a second; nil for any number.
     var requestsPerSecondMax: Int?
+    /// The requests that may be sent with the key to this instance in a second; nil for any number.
+    var keyRequestsPerSecondMax: Int?
 }

@@ -18,13 +18,24 @@ extension KeyRequest {
                 FieldError(pointer: "/expires_at", .invalidValue, "Must be in the future.")
             )
         }
+        if let requestsPerSecondMax, !RequestRate.range.contains(requestsPerSecondMax) {
+            let range = RequestRate.range
+            errors.append(
+                FieldError(
+                    pointer: "/requests_per_second_max",
+                    .invalidValue,
+                    "Must be from \(range.lowerBound) to \(range.upperBound)."
+                )
+            )
+        }
         guard errors.isEmpty else { throw Problem(errors) }
         return NewAPIKey(
             id: key.id,
             secretSHA256: key.secretSHA256,
             name: name,
             scopes: scopes,
-            expiresAt: expiresAt?.date
+            expiresAt: expiresAt?.date,
+            requestsPerSecondMax: requestsPerSecondMax
         )
     }
 

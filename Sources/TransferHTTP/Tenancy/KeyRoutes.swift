@@ -33,7 +33,8 @@ struct KeyRoutes: Sendable {
             name: new.name,
             scopes: new.scopes.names,
             createdAt: Timestamp(createdAt),
-            expiresAt: new.expiresAt.map(Timestamp.init)
+            expiresAt: new.expiresAt.map(Timestamp.init),
+            requestsPerSecondMax: new.requestsPerSecondMax
         )
         document.key = key.serialized
         return try .json(document, status: .created)
@@ -83,7 +84,8 @@ extension KeyDocument {
             createdAt: Timestamp(key.createdAt),
             lastUsedAt: key.lastUsedAt.map(Timestamp.init),
             expiresAt: key.expiresAt.map(Timestamp.init),
-            revokedAt: key.revokedAt.map(Timestamp.init)
+            revokedAt: key.revokedAt.map(Timestamp.init),
+            requestsPerSecondMax: key.requestsPerSecondMax
         )
     }
 }

@@ -19,6 +19,7 @@ struct TenantRoutes: Sendable {
         try await .json(
             TenantDocument(
                 stores.tenants.tenant(tenant),
+                storage: stores.tenants.storage(of: tenant),
                 pauses: stores.pauses.pauses(of: tenant)
             )
         )
@@ -26,13 +27,17 @@ struct TenantRoutes: Sendable {
 }
 
 extension TenantDocument {
-    fileprivate init(_ tenant: Tenant, pauses: [Pause]) {
+    fileprivate init(_ tenant: Tenant, storage: TenantStorage, pauses: [Pause]) {
         self.init(
             name: tenant.name,
             outstandingTasksMax: tenant.outstandingTasksMax,
             runningTasksMax: tenant.runningTasksMax,
             requestsPerSecondMax: tenant.requestsPerSecondMax,
             totalBytesPerSecondMax: tenant.totalBytesPerSecondMax,
+            storedBytesMax: tenant.storedBytesMax,
+            inFlightBytesMax: tenant.inFlightBytesMax,
+            storedBytes: storage.storedBytes,
+            inFlightBytes: storage.inFlightBytes,
             outstanding: tenant.taskCounts.outstanding,
             taskCounts: tenant.taskCounts.byState,
             bytesReceived: tenant.taskCounts.bytesReceived,

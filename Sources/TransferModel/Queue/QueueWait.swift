@@ -17,6 +17,18 @@ package struct QueueWait: Equatable, Sendable {
     package let hasWorker: Bool
     /// The pause that keeps the task from starting; nil if there is none.
     package let pause: Pause?
+    /// The limit of the tenant that lets nothing begin now; nil for none.
+    package let tenantLimit: TenantLimit?
+
+    /// A limit that an operator sets for a tenant, and that tasks wait for.
+    package enum TenantLimit: String, CaseIterable, Sendable {
+        /// The tasks that run at once.
+        case runningTasks = "running_tasks"
+        /// The bytes that running tasks have to move.
+        case inFlightBytes = "in_flight_bytes"
+        /// The bytes that are kept; until some expire or are removed.
+        case storedBytes = "stored_bytes"
+    }
 
     /// The part of the service, or the setting, for which a task waits.
     package enum Cause: String, CaseIterable, Sendable {
@@ -24,6 +36,12 @@ package struct QueueWait: Equatable, Sendable {
         case paused
         /// No worker is alive.
         case worker
+        /// The tenant keeps as many bytes as it may.
+        case storedBytes = "stored_bytes"
+        /// The running tasks of the tenant have as many bytes to move as they may.
+        case inFlightBytes = "in_flight_bytes"
+        /// The tenant has as many running tasks as it may.
+        case runningTasks = "running_tasks"
         /// The host does not serve, and is only probed.
         case closedHost = "closed_host"
         /// The session has as many connections to the host as it may.
@@ -45,7 +63,8 @@ package struct QueueWait: Equatable, Sendable {
         runningOfSession: Int,
         isDiscretionary: Bool,
         hasWorker: Bool,
-        pause: Pause? = nil
+        pause: Pause? = nil,
+        tenantLimit: TenantLimit? = nil
     ) {
         self.host = host
         self.closure = closure
@@ -56,6 +75,7 @@ package struct QueueWait: Equatable, Sendable {
         self.isDiscretionary = isDiscretionary
         self.hasWorker = hasWorker
         self.pause = pause
+        self.tenantLimit = tenantLimit
     }
 
     /// Returns the cause that lasts longest, where a host may have `connectionsDefault`
@@ -63,6 +83,12 @@ package struct QueueWait: Equatable, Sendable {
     package func cause(connectionsDefault: Int) -> Cause {
         if pause != nil { return .paused }
         if !hasWorker { return .worker }
+        switch tenantLimit {
+        case .storedBytes: return .storedBytes
+        case .inFlightBytes: return .inFlightBytes
+        case .runningTasks: return .runningTasks
+        case nil: break
+        }
         if closure != nil { return .closedHost }
         if let connectionsOfSession, runningOfSession >= connectionsOfSession { return .session }
         if runningAtHost >= connectionsOfHost ?? connectionsDefault { return .host }

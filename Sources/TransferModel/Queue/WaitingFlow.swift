@@ -8,6 +8,8 @@ package struct WaitingFlow: Sendable {
     package let maxConnectionsPerHost: Int?
     /// The tasks of the tenant that may run at once over all hosts; nil for any number.
     package let tenantTasksMax: Int?
+    /// Whether the bytes that the tenant keeps or has under way are limited.
+    package let hasTenantByteLimit: Bool
     /// Whether the flow waits until there is nothing else to do.
     package let isDiscretionary: Bool
     /// Whether the session may start tasks: it has not ended, and its client was not force-quit.
@@ -19,6 +21,7 @@ package struct WaitingFlow: Sendable {
         position: FlowPosition,
         maxConnectionsPerHost: Int? = nil,
         tenantTasksMax: Int? = nil,
+        hasTenantByteLimit: Bool = false,
         isDiscretionary: Bool = false,
         mayBegin: Bool = true
     ) {
@@ -27,6 +30,7 @@ package struct WaitingFlow: Sendable {
         self.position = position
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.tenantTasksMax = tenantTasksMax
+        self.hasTenantByteLimit = hasTenantByteLimit
         self.isDiscretionary = isDiscretionary
         self.mayBegin = mayBegin
     }

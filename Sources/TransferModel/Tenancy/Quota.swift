@@ -5,6 +5,9 @@ package struct Quota: Hashable, Sendable {
         /// The tasks that have not ended; set by the operator for each tenant, and unbounded unless
         /// set.
         case outstandingTasks = "outstanding_tasks"
+        /// The bytes of results and of bodies brought for uploads; set by the operator for each
+        /// tenant, and unbounded unless set.
+        case storedBytes = "stored_bytes"
         /// The sessions that have not ended.
         case sessions
         case clients

@@ -11,6 +11,10 @@ package struct Tenant: Sendable {
     package let requestsPerSecondMax: Int?
     /// The most bytes per second of all its running tasks together; nil for no limit.
     package let totalBytesPerSecondMax: Int64?
+    /// The most bytes of results and of bodies brought for uploads; nil for any number.
+    package let storedBytesMax: Int64?
+    /// The most bytes that its running tasks have to move; nil for any number.
+    package let inFlightBytesMax: Int64?
     /// The counts of the tenant's tasks.
     package let taskCounts: TaskCounts
     package let createdAt: Date
@@ -21,6 +25,8 @@ package struct Tenant: Sendable {
         runningTasksMax: Int?,
         requestsPerSecondMax: Int?,
         totalBytesPerSecondMax: Int64?,
+        storedBytesMax: Int64? = nil,
+        inFlightBytesMax: Int64? = nil,
         taskCounts: TaskCounts,
         createdAt: Date
     ) {
@@ -29,6 +35,8 @@ package struct Tenant: Sendable {
         self.runningTasksMax = runningTasksMax
         self.requestsPerSecondMax = requestsPerSecondMax
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.storedBytesMax = storedBytesMax
+        self.inFlightBytesMax = inFlightBytesMax
         self.taskCounts = taskCounts
         self.createdAt = createdAt
     }

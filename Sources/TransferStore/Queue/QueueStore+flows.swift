@@ -26,7 +26,7 @@ extension QueueStore {
             WaitingFlow.self,
             """
             SELECT w.host_key, w.session_id, w.priority_rank, w.last_task_id AS task_id, s.tenant_id, s.max_connections_per_host,
-                s.is_discretionary, s.running_tasks_max,
+                s.is_discretionary, s.running_tasks_max, s.has_byte_limit,
                 coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false)
                     AND NOT \(Fragment.isPaused(tenant: "s.tenant_id", host: "w.host_key"))
                     AS may_begin
@@ -50,7 +50,8 @@ extension QueueStore {
             ) w
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,
-                    n.running_tasks_max
+                    n.running_tasks_max,
+                    num_nonnulls(n.stored_bytes_max, n.in_flight_bytes_max) > 0 AS has_byte_limit
                 FROM session x JOIN tenant n ON n.id = ANY (ARRAY[x.tenant_id])
                 WHERE x.id = w.session_id LIMIT 1
             ) s
@@ -75,6 +76,7 @@ extension WaitingFlow: RowDecodable {
             maxConnectionsPerHost: try row.maxConnectionsPerHost(),
             tenantTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
                 .map(Int.init),
+            hasTenantByteLimit: try row.decode("has_byte_limit"),
             isDiscretionary: try row.decode("is_discretionary"),
             mayBegin: try row.decode("may_begin")
         )

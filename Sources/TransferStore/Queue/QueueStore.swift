@@ -10,7 +10,7 @@ package struct QueueStore: Sendable {
 
 extension QueueStore {
     /// Gives runnable tasks to a worker, as new attempts with fences of its own: the first tasks of
-    /// each flow, and no more of a tenant than its limit of running tasks.
+    /// each flow, and no more of a tenant than its limits of running tasks and of bytes.
     ///
     /// The cost grows with the tasks claimed, not with the queue: `ready_run` holds only runnable
     /// tasks, its key is the order in which they are read, and rows of earlier claims that an old
@@ -38,15 +38,17 @@ extension QueueStore {
             )
             """
             : """
-            -- Counted from the attempts, which are fewer than the sessions a tenant may have, and
-            -- once for all tenants.
-            used AS MATERIALIZED (
-                SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
-                    count(*) AS tasks
-                FROM attempt a GROUP BY 1
-            ),
+            used AS MATERIALIZED (\(TenantStore.running)),
+            -- Of tasks that have not begun nobody knows how many bytes they have.
             room AS (
-                SELECT n.id, n.running_tasks_max - coalesce(u.tasks, 0) AS free
+                SELECT n.id, least(
+                    n.running_tasks_max - coalesce(u.tasks, 0),
+                    ceil((least(
+                        n.in_flight_bytes_max,
+                        CASE WHEN n.stored_bytes_max IS NOT NULL THEN n.stored_bytes_max
+                            - (\(TenantStore.storedBytes(of: "n.id"))) END
+                    ) - coalesce(u.bytes, 0))::numeric / \(TenantStore.unknownBytes))::bigint
+                ) AS free
                 FROM tenant n LEFT JOIN used u ON u.tenant_id = n.id
                 WHERE n.id = ANY (\(bound))
             ),

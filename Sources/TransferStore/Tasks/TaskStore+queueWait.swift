@@ -19,11 +19,15 @@ extension TaskStore {
                 s.max_connections_per_host, s.is_discretionary, a.of_host, a.of_session,
                 z.id AS pause_id, z.tenant_id, z.host_key, z.host_name, z.is_by_tenant,
                 z.gives_back, z.paused_at,
+                n.tenant_limit,
                 EXISTS (
                     SELECT 1 FROM worker w WHERE w.leases_shards AND w.heartbeat_at
                         > clock_timestamp() - \(Self.heartbeatMaxSeconds) * interval '1 second'
                 ) AS has_worker
-            FROM (SELECT session_id, tenant_id AS owner_id, host_key FROM task WHERE id = \(task.uuid) LIMIT 1) t
+            FROM (
+                SELECT session_id, tenant_id AS owner_id, host_key
+                FROM task WHERE id = \(task.uuid) LIMIT 1
+            ) t
             CROSS JOIN LATERAL (
                 SELECT x.max_connections_per_host, x.is_discretionary FROM session x
                 WHERE x.id = t.session_id LIMIT 1) s
@@ -39,6 +43,21 @@ extension TaskStore {
                     count(*) FILTER (WHERE x.host_key = t.host_key
                         AND x.session_id = t.session_id) AS of_session
                 FROM (SELECT host_key, session_id FROM attempt LIMIT \(Self.runningMax)) x) a
+            LEFT JOIN LATERAL (
+                SELECT CASE
+                    WHEN n.stored_bytes_max
+                        <= (\(TenantStore.storedBytes(of: "n.id"))) + coalesce(u.bytes, 0)
+                        THEN \(QueueWait.TenantLimit.storedBytes.rawValue)
+                    WHEN n.in_flight_bytes_max <= coalesce(u.bytes, 0)
+                        THEN \(QueueWait.TenantLimit.inFlightBytes.rawValue)
+                    WHEN n.running_tasks_max <= coalesce(u.tasks, 0)
+                        THEN \(QueueWait.TenantLimit.runningTasks.rawValue)
+                    END AS tenant_limit
+                FROM tenant n
+                LEFT JOIN (\(TenantStore.running)) u ON u.tenant_id = n.id
+                WHERE n.id = t.owner_id AND num_nonnulls(
+                    n.stored_bytes_max, n.in_flight_bytes_max, n.running_tasks_max) > 0
+            ) n ON true
             """
         )
         guard let row = rows.first else { return nil }
@@ -52,7 +71,9 @@ extension TaskStore {
             runningOfSession: Int(try row.decode("of_session", as: Int64.self)),
             isDiscretionary: try row.decode("is_discretionary"),
             hasWorker: try row.decode("has_worker"),
-            pause: try row.decodeIfPresent("pause_id", as: UUID.self) == nil ? nil : Pause(row)
+            pause: try row.decodeIfPresent("pause_id", as: UUID.self) == nil ? nil : Pause(row),
+            tenantLimit: try row.decodeIfPresent("tenant_limit", as: String.self)
+                .flatMap(QueueWait.TenantLimit.init(rawValue:))
         )
     }
 }

@@ -16,4 +16,6 @@ package struct APIKeyRecord: Sendable {
     package let expiresAt: Date?
     /// The time at which the key was revoked; nil while it is not.
     package let revokedAt: Date?
+    /// The most requests with it in a second to each instance; nil for any number.
+    package let requestsPerSecondMax: Int?
 }

@@ -29,7 +29,8 @@ extension KeyStore {
         try await database.fetch(
             APIKeyRecord.self,
             """
-            SELECT k.id, k.name, k.scopes, k.created_at, k.last_used_at, k.expires_at, k.revoked_at
+            SELECT k.id, k.name, k.scopes, k.created_at, k.last_used_at, k.expires_at, k.revoked_at,
+                k.requests_per_second_max
             FROM api_key k
             WHERE k.tenant_id = \(tenant.uuid) AND k.id > \(after ?? "")
             ORDER BY k.id LIMIT \(limit)
@@ -93,7 +94,11 @@ extension APIKeyRecord: RowDecodable {
             createdAt: try row.decode("created_at"),
             lastUsedAt: try row.decodeIfPresent("last_used_at"),
             expiresAt: try row.decodeIfPresent("expires_at"),
-            revokedAt: try row.decodeIfPresent("revoked_at")
+            revokedAt: try row.decodeIfPresent("revoked_at"),
+            requestsPerSecondMax: try row.decodeIfPresent(
+                "requests_per_second_max",
+                as: Int32.self
+            ).map(Int.init)
         )
     }
 }

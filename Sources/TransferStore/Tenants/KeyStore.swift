@@ -27,7 +27,8 @@ extension KeyStore {
                     AS expires_in_ms,
                 coalesce(\(Self.isUseDue), true) AS is_use_due,
                 (SELECT n.requests_per_second_max FROM tenant n WHERE n.id = tenant_id)
-                    AS requests_per_second_max
+                    AS requests_per_second_max,
+                requests_per_second_max AS own_requests_per_second_max
             FROM api_key WHERE id = \(id)
             """
         )
@@ -98,9 +99,10 @@ extension KeyStore {
             maximum: Quota.keysMax
         )
         return """
-            INSERT INTO api_key (id, tenant_id, secret_sha256, name, scopes, expires_at)
+            INSERT INTO api_key (
+                id, tenant_id, secret_sha256, name, scopes, expires_at, requests_per_second_max)
             SELECT \(key.id), t.id, \(key.secretSHA256), \(key.name), \(key.scopes.names),
-                \(key.expiresAt)
+                \(key.expiresAt), \(key.requestsPerSecondMax.map { Int32(clamping: $0) })
             FROM (\(tenant)) t WHERE \(room)
             RETURNING tenant_id, created_at
             """
@@ -131,6 +133,10 @@ extension StoredAPIKey: RowDecodable {
             isUseDue: try row.decode("is_use_due"),
             requestsPerSecondMax: try row.decodeIfPresent(
                 "requests_per_second_max",
+                as: Int32.self
+            ).map(Int.init),
+            ownRequestsPerSecondMax: try row.decodeIfPresent(
+                "own_requests_per_second_max",
                 as: Int32.self
             ).map(Int.init)
         )

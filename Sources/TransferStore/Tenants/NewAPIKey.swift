@@ -13,19 +13,23 @@ package struct NewAPIKey: Sendable {
     package let scopes: Set<KeyScope>
     /// The time from which the key is refused; nil for never.
     package let expiresAt: Date?
+    /// The most requests with it in a second to each instance; nil for any number.
+    package let requestsPerSecondMax: Int?
 
     package init(
         id: String,
         secretSHA256: [UInt8],
         name: String,
         scopes: Set<KeyScope> = KeyScope.defaults,
-        expiresAt: Date? = nil
+        expiresAt: Date? = nil,
+        requestsPerSecondMax: Int? = nil
     ) {
         self.id = id
         self.secretSHA256 = secretSHA256
         self.name = name
         self.scopes = scopes
         self.expiresAt = expiresAt
+        self.requestsPerSecondMax = requestsPerSecondMax
     }
 
     /// The longest name, in bytes.

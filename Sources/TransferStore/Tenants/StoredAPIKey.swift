@@ -16,6 +16,8 @@ package struct StoredAPIKey: Sendable {
     package let isUseDue: Bool
     /// The requests that the tenant may send to an instance in a second; nil for any number.
     package let requestsPerSecondMax: Int?
+    /// The requests with this key to an instance in a second; nil for any number.
+    package let ownRequestsPerSecondMax: Int?
 
     package init(
         tenant: TenantID,
@@ -24,7 +26,8 @@ package struct StoredAPIKey: Sendable {
         isRevoked: Bool = false,
         expiresIn: Duration? = nil,
         isUseDue: Bool = false,
-        requestsPerSecondMax: Int? = nil
+        requestsPerSecondMax: Int? = nil,
+        ownRequestsPerSecondMax: Int? = nil
     ) {
         self.tenant = tenant
         self.secretSHA256 = secretSHA256
@@ -33,5 +36,6 @@ package struct StoredAPIKey: Sendable {
         self.expiresIn = expiresIn
         self.isUseDue = isUseDue
         self.requestsPerSecondMax = requestsPerSecondMax
+        self.ownRequestsPerSecondMax = ownRequestsPerSecondMax
     }
 }

@@ -9,16 +9,24 @@ package struct TenantLimitChanges: Sendable {
     package var runningTasksMax: Int??
     /// The maximum number of requests per second to each instance.
     package var requestsPerSecondMax: Int??
+    /// The maximum number of bytes of its results and of bodies brought for its uploads.
+    package var storedBytesMax: Int64??
+    /// The maximum number of bytes that its running tasks have to move.
+    package var inFlightBytesMax: Int64??
 
     package init(
         totalBytesPerSecondMax: Int64?? = nil,
         outstandingTasksMax: Int64?? = nil,
         runningTasksMax: Int?? = nil,
-        requestsPerSecondMax: Int?? = nil
+        requestsPerSecondMax: Int?? = nil,
+        storedBytesMax: Int64?? = nil,
+        inFlightBytesMax: Int64?? = nil
     ) {
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.outstandingTasksMax = outstandingTasksMax
         self.runningTasksMax = runningTasksMax
         self.requestsPerSecondMax = requestsPerSecondMax
+        self.storedBytesMax = storedBytesMax
+        self.inFlightBytesMax = inFlightBytesMax
     }
 }

@@ -16,7 +16,8 @@ extension TenantStore {
         let rows = try await database.run(
             """
             SELECT n.name, n.outstanding_tasks_max, n.running_tasks_max,
-                n.requests_per_second_max, n.total_bytes_per_second_max, n.created_at, c.*
+                n.requests_per_second_max, n.total_bytes_per_second_max, n.stored_bytes_max,
+                n.in_flight_bytes_max, n.created_at, c.*
             FROM tenant n \(CountStore.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
             """
         )
@@ -39,7 +40,8 @@ extension TenantStore {
             """
             SELECT n.*, c.* FROM (
                 SELECT t.id, t.name, t.outstanding_tasks_max, t.running_tasks_max,
-                    t.requests_per_second_max, t.total_bytes_per_second_max, t.created_at
+                    t.requests_per_second_max, t.total_bytes_per_second_max, t.stored_bytes_max,
+                    t.in_flight_bytes_max, t.created_at
                 FROM tenant t WHERE t.name > \(name ?? "") ORDER BY t.name LIMIT \(limit)
             ) n \(CountStore.joinCounts(ofTenant: "n.id"))
             ORDER BY n.name
@@ -71,7 +73,11 @@ extension TenantStore {
                 running_tasks_max = CASE WHEN \(changes.runningTasksMax != nil)
                     THEN \(runningTasksMax) ELSE running_tasks_max END,
                 requests_per_second_max = CASE WHEN \(changes.requestsPerSecondMax != nil)
-                    THEN \(requestsPerSecondMax) ELSE requests_per_second_max END
+                    THEN \(requestsPerSecondMax) ELSE requests_per_second_max END,
+                stored_bytes_max = CASE WHEN \(changes.storedBytesMax != nil)
+                    THEN \(changes.storedBytesMax ?? nil) ELSE stored_bytes_max END,
+                in_flight_bytes_max = CASE WHEN \(changes.inFlightBytesMax != nil)
+                    THEN \(changes.inFlightBytesMax ?? nil) ELSE in_flight_bytes_max END
             WHERE name = \(name)
             """,
             WorkerStore.countLimitChange,
@@ -92,6 +98,8 @@ extension Tenant: RowDecodable {
                 as: Int32.self
             ).map(Int.init),
             totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+            storedBytesMax: try row.decodeIfPresent("stored_bytes_max"),
+            inFlightBytesMax: try row.decodeIfPresent("in_flight_bytes_max"),
             taskCounts: try TaskCounts(row),
             createdAt: try row.decode("created_at")
         )

@@ -32,11 +32,20 @@ struct CreateKey: AsyncParsableCommand {
     @Option(help: "When it expires, as 90d, 12h or 30m from now; never.")
     var expiresIn: PeriodArgument?
 
+    @Option(help: "The most requests with it in a second to each instance; any number.")
+    var requestsPerSecondMax: Int?
+
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws {
         guard NewAPIKey.isName(name) else {
             throw ValidationError("--name: \(NewAPIKey.nameRule)")
+        }
+        if let requestsPerSecondMax, !RequestRate.range.contains(requestsPerSecondMax) {
+            throw ValidationError(
+                "--requests-per-second-max must be from \(RequestRate.range.lowerBound) to "
+                    + "\(RequestRate.range.upperBound)."
+            )
         }
     }
 
@@ -47,7 +56,8 @@ struct CreateKey: AsyncParsableCommand {
             secretSHA256: key.secretSHA256,
             name: name,
             scopes: scopes?.scopes ?? KeyScope.defaults,
-            expiresAt: expiresIn.map { Date.now + $0.seconds }
+            expiresAt: expiresIn.map { Date.now + $0.seconds },
+            requestsPerSecondMax: requestsPerSecondMax
         )
         try await Command.withStore(database) { database in
             _ = try await Command.audited(

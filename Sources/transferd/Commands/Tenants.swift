@@ -35,6 +35,14 @@ struct Tenants: AsyncParsableCommand {
         @Option(help: "The most requests in a second to each instance, or none.")
         var requestsPerSecondMax: LimitArgument<Int>?
 
+        @Option(
+            help: "The most bytes of results and of bodies brought for uploads, or none."
+        )
+        var storedBytesMax: LimitArgument<Int64>?
+
+        @Option(help: "The most bytes that running tasks have to move, or none.")
+        var inFlightBytesMax: LimitArgument<Int64>?
+
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
@@ -57,8 +65,14 @@ struct Tenants: AsyncParsableCommand {
                         + "\(RequestRate.range.upperBound), or none."
                 )
             }
+            if let count = storedBytesMax?.number, count < 1 {
+                throw ValidationError("--stored-bytes-max must be at least 1, or none.")
+            }
+            if let count = inFlightBytesMax?.number, count < 1 {
+                throw ValidationError("--in-flight-bytes-max must be at least 1, or none.")
+            }
             if totalBytesPerSecondMax == nil, outstandingTasksMax == nil, runningTasksMax == nil,
-                requestsPerSecondMax == nil
+                requestsPerSecondMax == nil, storedBytesMax == nil, inFlightBytesMax == nil
             {
                 throw ValidationError("Name a limit to change.")
             }
@@ -77,7 +91,9 @@ struct Tenants: AsyncParsableCommand {
                             totalBytesPerSecondMax: totalBytesPerSecondMax.map(\.number),
                             outstandingTasksMax: outstandingTasksMax.map(\.number),
                             runningTasksMax: runningTasksMax.map(\.number),
-                            requestsPerSecondMax: requestsPerSecondMax.map(\.number)
+                            requestsPerSecondMax: requestsPerSecondMax.map(\.number),
+                            storedBytesMax: storedBytesMax.map(\.number),
+                            inFlightBytesMax: inFlightBytesMax.map(\.number)
                         )
                     )
                 }

@@ -170,4 +170,39 @@ import TransferWire
             )
         }
     }
+
+    @Test func aKeyHasARateOfItsOwnBesideItsTenants() async throws {
+        try await APIServer.run { server in
+            let body = #"{"name": "slow", "scopes": ["read"], "requests_per_second_max": 2}"#
+            let created = try await server.send("POST", "/v1/keys", body).json(KeyDocument.self)
+            #expect(created.requestsPerSecondMax == 2)
+            let key = try #require(created.key.flatMap { APIKey($0) })
+            let slow = APIServer.Tenant(id: server.first.id, key: key)
+            _ = try await server.stores.tenants.limitTenant(
+                named: "first",
+                changes: TenantLimitChanges(requestsPerSecondMax: 1000)
+            )
+            let answers = try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await server.send("GET", "/v1/tenant", as: slow) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let refused = answers.filter { $0.status == 429 }
+            let first = try #require(refused.first)
+            #expect(try first.json(ProblemDetails.self).limit == "key_requests")
+            #expect(first.fields["ratelimit-policy"] == #""key_requests";q=2;w=1"#)
+            let good = try #require(answers.first { $0.status == 200 })
+            #expect(
+                good.fields["ratelimit-policy"]?.hasSuffix(#""key_requests";q=2;w=1"#) == true
+            )
+            // Others of the tenant go on.
+            #expect(try await server.send("GET", "/v1/tenant").status == 200)
+            for wrong in ["0", "1000001"] {
+                let body = #"{"name": "a", "requests_per_second_max": \#(wrong)}"#
+                let answer = try await server.send("POST", "/v1/keys", body)
+                #expect(answer.faults == ["/requests_per_second_max invalid_value"])
+            }
+        }
+    }
 }

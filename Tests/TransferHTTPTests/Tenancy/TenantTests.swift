@@ -36,6 +36,9 @@ import TransferWire
             let limited = try await server.send("GET", "/v1/tenant").json(TenantDocument.self)
             #expect(limited.outstandingTasksMax == 3)
             #expect(limited.runningTasksMax == 2)
+            #expect(limited.storedBytesMax == nil)
+            #expect(limited.storedBytes == 0)
+            #expect(limited.inFlightBytes == 0)
         }
     }
 }

@@ -15,6 +15,7 @@ package struct Stores: Sendable {
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
+    package let stagedBodies: StagedBodyStore
     package let removals: RemovalStore
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore
@@ -53,6 +54,7 @@ package struct Stores: Sendable {
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)
+        stagedBodies = StagedBodyStore(database)
         removals = RemovalStore(database)
         cancellations = CancellationStore(database)
         bulkOperations = BulkOperationStore(database)

@@ -16,6 +16,8 @@ public struct KeyDocument: Codable, Sendable {
     public let expiresAt: Timestamp?
     /// The time at which the key was revoked; absent while it is not.
     public let revokedAt: Timestamp?
+    /// The most requests with it in a second to each instance; absent for any number.
+    public let requestsPerSecondMax: Int?
 
     /// Creates the value from its parts.
     public init(
@@ -25,7 +27,8 @@ public struct KeyDocument: Codable, Sendable {
         createdAt: Timestamp,
         lastUsedAt: Timestamp? = nil,
         expiresAt: Timestamp? = nil,
-        revokedAt: Timestamp? = nil
+        revokedAt: Timestamp? = nil,
+        requestsPerSecondMax: Int? = nil
     ) {
         self.id = id
         self.name = name
@@ -34,6 +37,7 @@ public struct KeyDocument: Codable, Sendable {
         self.lastUsedAt = lastUsedAt
         self.expiresAt = expiresAt
         self.revokedAt = revokedAt
+        self.requestsPerSecondMax = requestsPerSecondMax
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -42,5 +46,6 @@ public struct KeyDocument: Codable, Sendable {
         case lastUsedAt = "last_used_at"
         case expiresAt = "expires_at"
         case revokedAt = "revoked_at"
+        case requestsPerSecondMax = "requests_per_second_max"
     }
 }

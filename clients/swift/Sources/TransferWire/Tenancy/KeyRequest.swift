@@ -6,12 +6,20 @@ public struct KeyRequest: Codable, Sendable {
     public let scopes: [String]?
     /// The time from which the key is refused; nil for never.
     public let expiresAt: Timestamp?
+    /// The most requests with it in a second to each instance; nil for any number.
+    public let requestsPerSecondMax: Int?
 
     /// Creates a request; what is nil is absent.
-    public init(name: String, scopes: [String]? = nil, expiresAt: Timestamp? = nil) {
+    public init(
+        name: String,
+        scopes: [String]? = nil,
+        expiresAt: Timestamp? = nil,
+        requestsPerSecondMax: Int? = nil
+    ) {
         self.name = name
         self.scopes = scopes
         self.expiresAt = expiresAt
+        self.requestsPerSecondMax = requestsPerSecondMax
     }
 
     /// Reads an object that has no other members.
@@ -20,10 +28,13 @@ public struct KeyRequest: Codable, Sendable {
         name = try container.decode(String.self, forKey: .name)
         scopes = try container.decodeIfPresent([String].self, forKey: .scopes)
         expiresAt = try container.decodeIfPresent(Timestamp.self, forKey: .expiresAt)
+        requestsPerSecondMax =
+            try container.decodeIfPresent(Int.self, forKey: .requestsPerSecondMax)
     }
 
     private enum CodingKeys: String, CodingKey {
         case name, scopes
         case expiresAt = "expires_at"
+        case requestsPerSecondMax = "requests_per_second_max"
     }
 }

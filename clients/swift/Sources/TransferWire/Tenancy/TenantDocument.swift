@@ -10,6 +10,14 @@ public struct TenantDocument: Codable, Sendable {
     public let requestsPerSecondMax: Int?
     /// The maximum rate of all running tasks together in bytes per second.
     public let totalBytesPerSecondMax: Int64?
+    /// The maximum number of bytes of results and of bodies brought for uploads.
+    public let storedBytesMax: Int64?
+    /// The maximum number of bytes that running tasks have to move.
+    public let inFlightBytesMax: Int64?
+    /// The bytes of the results of completed tasks, and of bodies brought for uploads.
+    public let storedBytes: Int64
+    /// The bytes that running tasks have to move, as far as is known.
+    public let inFlightBytes: Int64
     /// The number of tasks that have not ended.
     public let outstanding: Int64
     /// The number of tasks that are kept, by state.
@@ -30,6 +38,10 @@ public struct TenantDocument: Codable, Sendable {
         runningTasksMax: Int?,
         requestsPerSecondMax: Int?,
         totalBytesPerSecondMax: Int64?,
+        storedBytesMax: Int64? = nil,
+        inFlightBytesMax: Int64? = nil,
+        storedBytes: Int64,
+        inFlightBytes: Int64,
         outstanding: Int64,
         taskCounts: [String: Int64],
         bytesReceived: Int64,
@@ -42,6 +54,10 @@ public struct TenantDocument: Codable, Sendable {
         self.runningTasksMax = runningTasksMax
         self.requestsPerSecondMax = requestsPerSecondMax
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.storedBytesMax = storedBytesMax
+        self.inFlightBytesMax = inFlightBytesMax
+        self.storedBytes = storedBytes
+        self.inFlightBytes = inFlightBytes
         self.outstanding = outstanding
         self.taskCounts = taskCounts
         self.bytesReceived = bytesReceived
@@ -56,6 +72,10 @@ public struct TenantDocument: Codable, Sendable {
         case runningTasksMax = "running_tasks_max"
         case requestsPerSecondMax = "requests_per_second_max"
         case totalBytesPerSecondMax = "total_bytes_per_second_max"
+        case storedBytesMax = "stored_bytes_max"
+        case inFlightBytesMax = "in_flight_bytes_max"
+        case storedBytes = "stored_bytes"
+        case inFlightBytes = "in_flight_bytes"
         case taskCounts = "task_counts"
         case bytesReceived = "bytes_received"
         case bytesSent = "bytes_sent"
