@@ -36,7 +36,7 @@ struct StoreVerb: Sendable {
         "makePartition": "defines a table, and reads none",
         "dropPartition": "defines a table, and reads none",
         "begin": "changes one row of a table of one, at the start",
-        "entries": "a page by the primary key, of a command",
+        "entries": "a page by the primary key, of a bounded length",
         "seal": "reads the entries of one block, which are one range of the primary key",
         "removeEntries": "removes the entries of one block",
         "verify": "a part of `transferd audit verify`, which looks at everything",

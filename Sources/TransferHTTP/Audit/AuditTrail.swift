@@ -1,6 +1,7 @@
 package import Logging
 import ServiceLifecycle
 import Synchronization
+import TransferModel
 package import TransferStore
 
 /// The service that records calls which no change takes along: refused ones, and those that changed
@@ -81,9 +82,12 @@ package final class AuditTrail: Service {
             if unwritten > 0 { entries.append(Self.summary(of: unwritten)) }
             do throws(StoreError) {
                 try await store.record(entries)
-            } catch .defect(let error) {
-                // They would never be stored, nor anything behind them.
-                logger.error("audit entries lost", metadata: ["error": "\(error)"])
+            } catch .defect(let error) where entries.count == 1 {
+                // It would never be stored, nor anything behind it.
+                logger.error("audit entry lost", metadata: ["error": "\(error)"])
+            } catch .defect {
+                guard await flushEach(batch) else { return false }
+                continue
             } catch {
                 logger.warning("audit entries wait", metadata: ["error": "\(error)"])
                 return false
@@ -93,6 +97,29 @@ package final class AuditTrail: Service {
                 state.unwritten -= unwritten
             }
         }
+    }
+
+    /// Records the first entries that wait one by one, without those that the database refuses.
+    ///
+    /// - Returns: false if the database failed; the rest still waits then.
+    private func flushEach(_ entries: ArraySlice<AuditEntry>) async -> Bool {
+        for entry in entries {
+            do throws(StoreError) {
+                try await store.record([entry])
+            } catch .defect(let error) {
+                logger.error(
+                    "audit entry lost",
+                    metadata: [
+                        "error": "\(error)", "request_id": "\(entry.requestID?.text ?? "-")",
+                    ]
+                )
+            } catch {
+                logger.warning("audit entries wait", metadata: ["error": "\(error)"])
+                return false
+            }
+            state.withLock { _ = $0.waiting.removeFirst() }
+        }
+        return true
     }
 
     private static func summary(of count: Int) -> AuditEntry {

@@ -7,12 +7,13 @@ import Synchronization
 ///
 /// New connections use what was read last; open ones keep what they began with.
 package final class ServerCertificate: Sendable {
-    /// When and how large a file was, by which a change of it is seen.
+    /// When and how large a file was and who may read it, by which a change of it is seen.
     private struct Stamp: Equatable {
         let inode: UInt
         let size: Int
         let seconds: Int
         let nanoseconds: Int
+        let mode: UInt32
 
         /// Looks at a file, through links: those of an orchestrator change instead of the file.
         init?(_ path: String) {
@@ -22,6 +23,7 @@ package final class ServerCertificate: Sendable {
             size = Int(file.st_size)
             seconds = file.st_mtim.tv_sec
             nanoseconds = file.st_mtim.tv_nsec
+            mode = file.st_mode
         }
     }
 
@@ -33,15 +35,25 @@ package final class ServerCertificate: Sendable {
 
     private let certificateFile: String
     private let keyFile: String
+    private let checkKey: @Sendable () throws -> Void
     private let state: Mutex<State>
 
     /// Reads the certificate, with those of the authorities between, and its key, both in PEM.
     ///
+    /// `checkKey` throws if the file of the key must not be used as it is, and is called each time
+    /// before that is read.
+    ///
     /// - Throws: an error that says what is wrong with the files, never what is in them.
-    package init(certificateFile: String, keyFile: String) throws {
+    package init(
+        certificateFile: String,
+        keyFile: String,
+        checkKey: @escaping @Sendable () throws -> Void
+    ) throws {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
+        self.checkKey = checkKey
         let stamps = [Stamp(certificateFile), Stamp(keyFile)]
+        try checkKey()
         let context = try Self.context(certificateFile, keyFile)
         state = Mutex(State(context: context, stamps: stamps))
     }
@@ -62,6 +74,7 @@ package final class ServerCertificate: Sendable {
             return state.stamps != stamps
         }
         guard isChanged || always else { return false }
+        try checkKey()
         let context = try Self.context(certificateFile, keyFile)
         state.withLock { $0.context = context }
         return true

@@ -1,5 +1,6 @@
 import Foundation
 import TransferModel
+import TransferStore
 import TransferWire
 
 /// A position in a list, as text that clients only return.
@@ -17,6 +18,7 @@ enum Cursor: Equatable, Sendable {
     case key(id: String)
     case bulkOperation(BulkOperationID)
     case run(BackgroundTaskRunID)
+    case audit(AuditRecord.Position)
     /// Behind a task of a session, or before its first one.
     case tenantTask(SessionID, TaskID?)
 
@@ -88,6 +90,11 @@ enum Cursor: Equatable, Sendable {
         case 11:
             guard let uuid = UUID(bytes: payload) else { return nil }
             self = .run(BackgroundTaskRunID(uuid))
+        case 12:
+            guard let text = String(validating: payload, as: UTF8.self),
+                let position = AuditRecord.Position(text)
+            else { return nil }
+            self = .audit(position)
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -106,6 +113,7 @@ enum Cursor: Equatable, Sendable {
         case .bulkOperation: 9
         case .tenantTask: 10
         case .run: 11
+        case .audit: 12
         }
     }
 
@@ -122,6 +130,7 @@ enum Cursor: Equatable, Sendable {
         case .key(let id): Array(id.utf8)
         case .bulkOperation(let id): id.uuid.bytes
         case .run(let id): id.uuid.bytes
+        case .audit(let position): Array(position.serialized.utf8)
         case .tenantTask(let session, let task): session.uuid.bytes + (task?.uuid.bytes ?? [])
         }
     }

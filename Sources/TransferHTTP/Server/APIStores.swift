@@ -24,6 +24,7 @@ package struct APIStores: Sendable {
     package let subscriptions: SubscriptionStore
     package let deliveryLog: DeliveryLogStore
     package let wakeUps: WakeUpStore
+    package let audit: AuditStore
     package let hosts: HostStore
     package let pauses: PauseStore
 
@@ -50,6 +51,7 @@ package struct APIStores: Sendable {
         subscriptions = SubscriptionStore(database)
         deliveryLog = DeliveryLogStore(database)
         wakeUps = WakeUpStore(database)
+        audit = AuditStore(database)
         hosts = HostStore(database)
         pauses = PauseStore(database)
     }

@@ -75,6 +75,7 @@ enum RouteScopes {
         "GET /v1/tenant": .read,
         "POST /v1/tenant/pause": .admin,
         "POST /v1/tenant/resume": .admin,
+        "GET /v1/audit": .admin,
         "GET /v1/tenant/certificate-authorities": .read,
         "PUT /v1/tenant/certificate-authorities": .control,
         "DELETE /v1/tenant/certificate-authorities": .control,

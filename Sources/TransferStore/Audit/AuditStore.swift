@@ -73,15 +73,25 @@ extension AuditStore {
         try await database.fetch(
             AuditRecord.self,
             """
-            SELECT e.epoch, e.transaction::text AS transaction, e.id, e.recorded_at, e.request_id,
-                e.actor, e.tenant_id, e.peer, e.action, e.object, e.status, e.code
-            FROM audit_entry e
-            WHERE (e.epoch, e.transaction, e.id) < (\(position?.epoch ?? .max),
-                \(position?.transaction ?? "18446744073709551615")::text::xid8,
-                \(position?.id ?? .max))
+            SELECT \(Self.columns) FROM audit_entry e WHERE \(Self.isBefore(position))
             ORDER BY e.epoch DESC, e.transaction DESC, e.id DESC LIMIT \(limit)
             """
         )
+    }
+
+    /// The columns of an entry `e`.
+    static let columns: Query = """
+        e.epoch, e.transaction::text AS transaction, e.id, e.recorded_at, e.request_id, e.actor,
+        e.tenant_id, e.peer, e.action, e.object, e.status, e.code
+        """
+
+    /// Whether an entry `e` comes before a position.
+    static func isBefore(_ position: AuditRecord.Position?) -> Query {
+        """
+        (e.epoch, e.transaction, e.id) < (\(position?.epoch ?? .max),
+            \(position?.transaction ?? "18446744073709551615")::text::xid8,
+            \(position?.id ?? .max))
+        """
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TransferHTTP
 import TransferStore
 import TransferWire
 
@@ -24,37 +25,6 @@ struct ListAudit: AsyncParsableCommand {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }
     }
 
-    /// An entry as it is printed.
-    private struct Line: Encodable {
-        let recordedAt: String
-        let actor: String?
-        let tenant: String?
-        let peer: String?
-        let action: String
-        let object: String
-        let status: Int?
-        let code: String?
-        let requestID: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case actor, tenant, peer, action, object, status, code
-            case recordedAt = "recorded_at"
-            case requestID = "request_id"
-        }
-
-        init(_ record: AuditRecord) {
-            recordedAt = Timestamp(record.recordedAt).rfc3339
-            actor = record.entry.actor
-            tenant = record.entry.tenant.map { "\($0)" }
-            peer = record.entry.peer
-            action = record.entry.action
-            object = record.entry.object
-            status = record.entry.status
-            code = record.entry.code
-            requestID = record.entry.requestID?.uuidString.lowercased()
-        }
-    }
-
     func run() async throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -66,7 +36,8 @@ struct ListAudit: AsyncParsableCommand {
                 let size = min(rest, Command.pageMax)
                 let records = try await store.entries(before: last, limit: size)
                 for record in records {
-                    print(String(decoding: try encoder.encode(Line(record)), as: UTF8.self))
+                    let document = AuditEntryDocument(record, withTenant: true)
+                    print(String(decoding: try encoder.encode(document), as: UTF8.self))
                 }
                 rest -= records.count
                 last = records.last?.position

@@ -27,13 +27,19 @@ struct TLSFiles: Sendable {
         self.key = key
     }
 
-    /// Reads the files.
+    /// Reads the files; whoever can read the key is checked again each time that they are read.
     ///
     /// - Throws: an error that names the file, also if others can read the key.
     func load() throws -> ServerCertificate {
-        try SecretFile(path: key).checkAccess()
+        let keyFile = SecretFile(path: key)
         do {
-            return try ServerCertificate(certificateFile: certificate, keyFile: key)
+            return try ServerCertificate(
+                certificateFile: certificate,
+                keyFile: key,
+                checkKey: { try keyFile.checkAccess() }
+            )
+        } catch let error as SecretFileError {
+            throw error
         } catch {
             throw SecretFileError(
                 path: certificate,

@@ -31,20 +31,27 @@ import TransferTestSupport
         static func install(
             _ certificate: TestAuthority.Certificate,
             _ certificateFile: String,
-            _ keyFile: String
+            _ keyFile: String,
+            keyMode: mode_t = 0o600
         ) async throws {
-            for (bytes, path) in [
-                (certificate.certificate, certificateFile), (certificate.key, keyFile),
+            for (bytes, path, mode) in [
+                (certificate.certificate, certificateFile, 0o600),
+                (certificate.key, keyFile, keyMode),
             ] {
                 let new = "\(path).new"
                 try Data(bytes).write(to: URL(fileURLWithPath: new))
-                try #require(chmod(new, 0o600) == 0)
+                try #require(chmod(new, mode) == 0)
                 try #require(rename(new, path) == 0)
             }
         }
 
-        func renew() async throws {
-            try await Self.install(try await authority.issue(), certificateFile, keyFile)
+        func renew(keyMode: mode_t = 0o600) async throws {
+            try await Self.install(
+                try await authority.issue(),
+                certificateFile,
+                keyFile,
+                keyMode: keyMode
+            )
         }
 
         func curl(_ scheme: String, _ path: String, _ options: [String] = []) async throws -> (
@@ -155,6 +162,27 @@ import TransferTestSupport
                 .components(separatedBy: "certificate not read").count > 2
         }
         #expect(try await stage.serial() == first)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func aKeyThatOthersCanReadIsNotReadAgain() async throws {
+        let stage = try await Stage()
+        let first = try await stage.serial()
+        let files = FileManager.default
+        // The mode alone is a change.
+        try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: stage.keyFile)
+        try await eventually("the failure is logged") {
+            try String(contentsOfFile: stage.log, encoding: .utf8).contains("has the mode 644")
+        }
+        try await stage.renew(keyMode: 0o644)
+        kill(stage.service.pid, SIGHUP)
+        try await eventually("the second failure is logged") {
+            try String(contentsOfFile: stage.log, encoding: .utf8)
+                .components(separatedBy: "has the mode 644").count > 2
+        }
+        #expect(try await stage.serial() == first)
+        try files.setAttributes([.posixPermissions: 0o400], ofItemAtPath: stage.keyFile)
+        try await eventually("the new certificate is shown") { try await stage.serial() != first }
         #expect(await stage.service.terminate() == 0)
     }
 

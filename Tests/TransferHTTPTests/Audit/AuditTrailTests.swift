@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -149,6 +150,85 @@ import TransferWire
             #expect(entry.status == 429 && entry.tenant == server.first.id)
             let other = try await server.send("GET", "/v1/tenant", as: server.second)
             #expect(other.status == 200 && other.fields["ratelimit"] == nil)
+        }
+    }
+
+    @Test func aTenantReadsItsOwnLogAndNobodyElses() async throws {
+        try await APIServer.run { server in
+            for n in 0..<5 {
+                #expect(try await server.send("PUT", "/v1/sessions/s\(n)").status == 201)
+                let other = try await server.send("PUT", "/v1/sessions/o\(n)", as: server.second)
+                #expect(other.status == 201)
+            }
+            let reader = try await server.holder([.read])
+            #expect(try await server.send("GET", "/v1/audit", as: reader).status == 403)
+            try await eventually("the refusal is recorded") {
+                let page = try await server.send("GET", "/v1/audit").json(
+                    Page<AuditEntryDocument>.self
+                )
+                return page.items.contains { $0.status == 403 && $0.code == "insufficient_scope" }
+            }
+            var found: [AuditEntryDocument] = []
+            var path: String? = "/v1/audit?limit=2"
+            while let next = path {
+                let page = try await server.send("GET", next).json(Page<AuditEntryDocument>.self)
+                #expect(page.items.count <= 2)
+                found += page.items
+                path = page.nextCursor.map { "/v1/audit?limit=2&cursor=\($0)" }
+            }
+            let sessions = found.filter { $0.action == "PUT" }
+            #expect(sessions.map(\.object) == (0..<5).reversed().map { "/v1/sessions/s\($0)" })
+            #expect(sessions.allSatisfy { $0.actor == server.first.key.id && $0.tenant == nil })
+            let times = found.map(\.recordedAt.date)
+            #expect(times == times.sorted(by: >))
+            let foreign = try await server.send("GET", "/v1/sessions?limit=1").json(
+                Page<SessionDocument>.self
+            )
+            let cursor = try #require(foreign.nextCursor)
+            #expect(try await server.send("GET", "/v1/audit?cursor=\(cursor)").status == 422)
+        }
+    }
+
+    /// A page looks through a bounded number of entries, and says where the next one goes on.
+    @Test func aQuietTenantFindsItsEntriesBehindThoseOfOthers() async throws {
+        try await APIServer.run { server in
+            #expect(try await server.send("PUT", "/v1/sessions/mine").status == 201)
+            let connection = try await TestDatabase.current.connection()
+            _ = try await connection.execute(
+                """
+                INSERT INTO audit_entry (epoch, tenant_id, action, object)
+                SELECT 1, \(server.second.id.uuid), 'PUT', 'x'
+                FROM generate_series(1, \(Int64(AuditStore.lookMax)))
+                """
+            )
+            let first = try await server.send("GET", "/v1/audit").json(
+                Page<AuditEntryDocument>.self
+            )
+            #expect(first.items.isEmpty && first.hasMore)
+            let cursor = try #require(first.nextCursor)
+            let second = try await server.send("GET", "/v1/audit?cursor=\(cursor)").json(
+                Page<AuditEntryDocument>.self
+            )
+            #expect(second.items.map(\.object) == ["/v1/sessions/mine"])
+        }
+    }
+
+    @Test func anEntryThatTheDatabaseRefusesCostsNoOther() async throws {
+        try await APIServer.run { server in
+            let objects = (0..<10).map { "call \($0)" }
+            for object in objects {
+                server.audit.add(AuditEntry(action: "GET", object: object))
+                // Longer than an address ever is.
+                let peer = String(repeating: "a", count: 100)
+                server.audit.add(AuditEntry(peer: peer, action: "GET", object: "refused"))
+            }
+            try await eventually("the others are recorded") {
+                let entries = try await server.stores.audit.entries(before: nil, limit: 1000)
+                return Set(entries.map(\.entry.object)).isSuperset(of: objects)
+            }
+            let entries = try await server.stores.audit.entries(before: nil, limit: 1000)
+            #expect(entries.filter { objects.contains($0.entry.object) }.count == objects.count)
+            #expect(!entries.contains { $0.entry.object == "refused" })
         }
     }
 }
