@@ -499,6 +499,17 @@ CREATE TABLE limit_change (
     CONSTRAINT limit_change_pkey PRIMARY KEY (is_only)
 );
 
+CREATE TABLE listener (
+    id uuid NOT NULL,
+    machine text NOT NULL,
+    addresses bytea[] NOT NULL,
+    port integer NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT listener_addresses_check CHECK ((cardinality(addresses) <= 256)),
+    CONSTRAINT listener_machine_check CHECK ((octet_length(machine) <= 128)),
+    CONSTRAINT listener_pkey PRIMARY KEY (id),
+    CONSTRAINT listener_port_check CHECK (((port >= 1) AND (port <= 65535)))
+);
 
 CREATE TABLE outcome (
     task_id uuid NOT NULL,
@@ -834,10 +845,12 @@ CREATE TABLE tenant (
     background_revision integer NOT NULL DEFAULT 0,
     stored_bytes_max bigint,
     in_flight_bytes_max bigint,
+    egress_rules jsonb,
     CONSTRAINT tenant_app_refresh_time_ms_check CHECK (((app_refresh_time_ms >= 5000) AND (app_refresh_time_ms <= 600000))),
     CONSTRAINT tenant_assertion_budget_ms_check CHECK (((assertion_budget_ms >= 5000) AND (assertion_budget_ms <= 600000))),
     CONSTRAINT tenant_capacity_check CHECK ((capacity = ANY (ARRAY['idle'::text, 'busy'::text]))),
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
+    CONSTRAINT tenant_egress_rules_check CHECK ((octet_length((egress_rules)::text) <= 65536)),
     CONSTRAINT tenant_in_flight_bytes_max_check CHECK ((in_flight_bytes_max > 0)),
     CONSTRAINT tenant_name_key UNIQUE (name),
     CONSTRAINT tenant_outstanding_tasks_max_check CHECK ((outstanding_tasks_max > 0)),
@@ -949,6 +962,7 @@ CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);
 CREATE INDEX task_owner_by_client ON task_owner USING btree (client_id) WHERE (expires_at IS NOT NULL);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
+CREATE INDEX tenant_with_egress_rules ON tenant USING btree (id) WHERE (egress_rules IS NOT NULL);
 CREATE INDEX timer_due ON timer USING btree (kind, due_at);
 
 CREATE VIEW event AS

@@ -85,6 +85,9 @@ extension StoreVerb {
                 limit: page
             ).count
         },
+        StoreVerb("egressRules") { stores, _ in
+            try await stores.tenants.egressRules().count
+        },
         // The sum of what runs in the fleet.
         StoreVerb("storage", pages: pagesOfFleet) { stores, world in
             _ = try await stores.tenants.storage(of: world.tenant)

@@ -118,6 +118,12 @@ extension StoreVerb {
             StoreVerb("pauses") { stores, world in
                 try await PauseStore(stores.database).pauses(of: world.tenant).count
             },
+            StoreVerb("setEgressRules") { stores, _ in
+                var rules = EgressRules()
+                rules.ports = [443]
+                _ = try await stores.tenants.setEgressRules(rules, ofTenantNamed: "scale")
+                return 1
+            },
             StoreVerb("limitTenant") { stores, _ in
                 _ = try await stores.tenants.limitTenant(
                     named: "scale",

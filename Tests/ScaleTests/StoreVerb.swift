@@ -35,6 +35,7 @@ struct StoreVerb: Sendable {
     static let exceptions = [
         "makePartition": "defines a table, and reads none",
         "dropPartition": "defines a table, and reads none",
+        "announce": "reads and changes a table with a row for each instance",
         "begin": "changes one row of a table of one, at the start",
         "entries": "a page by the primary key, of a bounded length",
         "seal": "reads the entries of one block, which are one range of the primary key",

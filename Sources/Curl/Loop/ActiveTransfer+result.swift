@@ -27,6 +27,7 @@ extension ActiveTransfer {
         } else {
             code = .badResponse
         }
+        if code == .egressDenied { egress.refused(host: host, for: group) }
         let curlCode = Int32(bitPattern: result?.rawValue ?? 0)
         return .failure(CurlError(code, curlCode: curlCode, summary: summary))
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 import Glibc
 
 /// One running transfer, with everything that libcurl's callbacks copy, count and decide.
@@ -9,7 +10,10 @@ final class ActiveTransfer {
     let easy: EasyHandle
     let sink: any CurlSink
     let bounds: Bounds
-    private let egress: EgressGuard
+    let egress: EgressGuard
+    let group: UUID?
+    /// The host of the URL; empty for a request without one.
+    let host: String
     /// Whether the host may be asked at all.
     private let isHostAllowed: Bool
     private let mayBegin: @Sendable () -> Bool
@@ -69,10 +73,13 @@ final class ActiveTransfer {
         egress = request.egress
         // A request without a URL fails before it has a connection.
         if case .success(let url) = request.url {
-            isHostAllowed = request.egress.allows(host: url.host)
+            host = url.host
+            isHostAllowed = request.egress.allows(host: host, for: request.group)
         } else {
+            host = ""
             isHostAllowed = false
         }
+        group = request.group
         mayBegin = request.mayBegin
         bodySource = request.bodySource
         let now = ContinuousClock.now
@@ -232,7 +239,7 @@ final class ActiveTransfer {
             isBeginRefused = true
             return false
         }
-        guard isHostAllowed, let address, egress.allows(address) else {
+        guard isHostAllowed, let address, egress.allows(address, for: group) else {
             addressesDenied += 1
             return false
         }
@@ -243,7 +250,7 @@ final class ActiveTransfer {
     /// Returns whether the request may use this connection, which may be new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
         guard mayBegin() else { return end(.cancelled) }
-        guard isHostAllowed, let address, egress.allows(address) else {
+        guard isHostAllowed, let address, egress.allows(address, for: group) else {
             return end(.egressDenied)
         }
         // The same request may start again when a kept connection turns out to be dead.

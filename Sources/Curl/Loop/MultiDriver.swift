@@ -103,7 +103,7 @@ import Foundation
                 deadline: now + patience
             )
             timers[id] = loop.schedule(after: patience) { [unowned self] in checkTimeout(id) }
-            if let question = lookups.wait(id, for: name) { ask(question, request.nameGroup) }
+            if let question = lookups.wait(id, for: name) { ask(question, request.group) }
         } catch {
             sink.finish(.failure(error))
         }

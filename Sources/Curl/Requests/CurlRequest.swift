@@ -70,8 +70,10 @@ package struct CurlRequest: Sendable {
     ///
     /// For a request that follows a failed one: the known addresses may be the cause.
     package var resolvesAnew = false
-    /// The group, such as a tenant, whose lookups take turns with other groups'; nil is one group.
-    package var nameGroup: UUID?
+    /// The group, such as a tenant, for which it is sent; nil is one group.
+    ///
+    /// Its lookups take turns with those of other groups, and ``egress`` may have rules for it.
+    package var group: UUID?
     /// The guard that decides which addresses the transfer may reach.
     package var egress: EgressGuard
     /// Returns whether the transfer may still connect or send its request; if not, it is cancelled.

@@ -65,7 +65,7 @@ extension CurlRequest {
         isReplayable = claim.isIdempotent
         // An attempt after a wait for connectivity has the number of the one before.
         resolvesAnew = claim.number > 1 || claim.elapsed > .seconds(1)
-        nameGroup = claim.tenant.uuid
+        group = claim.tenant.uuid
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte

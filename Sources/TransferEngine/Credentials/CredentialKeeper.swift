@@ -168,7 +168,7 @@ actor CredentialKeeper {
         guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
             return .refused("The credential is of another kind now.")
         }
-        switch await answer(of: endpoint, secrets) {
+        switch await answer(of: endpoint, secrets, for: tenant) {
         case .granted(let accessToken, let expiresIn, let refreshToken):
             let renewed = refreshToken.map {
                 Credential.Secrets(main: $0, client: secrets.client)
@@ -198,10 +198,12 @@ actor CredentialKeeper {
 
     private nonisolated func answer(
         of endpoint: Credential.TokenEndpoint,
-        _ secrets: Credential.Secrets
+        _ secrets: Credential.Secrets,
+        for tenant: TenantID
     ) async -> TokenEndpointAnswer {
         do throws(CurlError) {
             var request = CurlRequest(refreshing: secrets, at: endpoint, egress: egress)
+            request.group = tenant.uuid
             // A refresh token may be for a single use, and another worker may be using it by then.
             request.mayBegin = { [identity] in identity.isTrusted(at: .now) }
             let response = try await curl.fetch(

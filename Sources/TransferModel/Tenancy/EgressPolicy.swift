@@ -1,3 +1,5 @@
+import Glibc
+
 /// The addresses that this service may connect to for a client: the public Internet, unless an
 /// operator allows more.
 ///
@@ -22,6 +24,30 @@ package struct EgressPolicy: Equatable, Sendable {
             self.prefix =
                 prefix + Array(repeating: 0, count: (prefix.count <= 4 ? 4 : 16) - prefix.count)
             self.length = length
+        }
+
+        /// Reads a network such as `10.0.0.0/8`, `fd00::/8` or `10.1.2.3`; nil for anything else.
+        package init?(_ text: String) {
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count <= 2, let prefix = Self.address(String(parts[0])),
+                let length = parts.count == 2 ? Int(parts[1]) : prefix.count * 8
+            else { return nil }
+            self.init(prefix: prefix, length: length)
+        }
+
+        private static func address(_ text: String) -> [UInt8]? {
+            var bytes = [UInt8](repeating: 0, count: 16)
+            if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
+            return inet_pton(AF_INET6, text, &bytes) == 1 ? bytes : nil
+        }
+
+        /// The network in the form in which it is read.
+        package var text: String {
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            let family = isIPv4 ? AF_INET : AF_INET6
+            guard inet_ntop(family, prefix, &text, socklen_t(text.count)) != nil else { return "" }
+            let address = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            return String(decoding: address, as: UTF8.self) + "/\(length)"
         }
 
         /// Whether it holds IPv4 addresses.
@@ -58,27 +84,40 @@ package struct EgressPolicy: Equatable, Sendable {
     }
 
     /// Returns whether a request may be sent to `host`, whatever its address.
-    package func allows(host: String) -> Bool {
-        guard !deniedHosts.isEmpty else { return true }
+    package func allows(host: String) -> Bool { !Self.names(host, in: deniedHosts) }
+
+    /// Returns whether `hosts` name a host: in lower case, or with a dot in front for a name and all
+    /// below it.
+    static func names(_ host: String, in hosts: [String]) -> Bool {
+        guard !hosts.isEmpty else { return false }
         // The root's dot changes the text and not the host.
         let trimmed = host.hasSuffix(".") ? String(host.dropLast()) : host
         let name = Array(trimmed.lowercased().utf8)
-        return !deniedHosts.contains { denied in
-            let denied = Array(denied.utf8)
-            guard denied.first == UInt8(ascii: ".") else { return name == denied }
-            return name.suffix(denied.count) == denied[...] || name[...] == denied.dropFirst()
+        return hosts.contains { text in
+            let text = Array(text.utf8)
+            guard text.first == UInt8(ascii: ".") else { return name == text }
+            return name.suffix(text.count) == text[...] || name[...] == text.dropFirst()
         }
+    }
+
+    /// Returns the name of a host as rules have it; nil for what no host is called.
+    ///
+    /// Names beyond ASCII are asked for as punycode.
+    package static func hostName(_ text: String) -> String? {
+        let name = text.lowercased()
+        guard !name.isEmpty, name != ".", name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 
     /// Returns whether a connection may be made to `address`, 4 or 16 bytes in network order; any
     /// other length is refused.
     package func allows(_ address: [UInt8]) -> Bool {
-        let inner = innerIPv4(of: address)
         if !denied.isEmpty {
-            let forms = [address, inner, Self.tunnelledIPv4(in: address)].compactMap(\.self)
+            let forms = forms(of: address)
             if denied.contains(where: { forms.contains(where: $0.contains) }) { return false }
         }
-        let address = inner ?? address
+        let address = innerIPv4(of: address) ?? address
         if allowed.contains(where: { $0.contains(address) }) { return true }
         switch address.count {
         case 4: return !Self.specialIPv4.contains { $0.contains(address) }
@@ -88,6 +127,11 @@ package struct EgressPolicy: Equatable, Sendable {
                 && !Self.specialIPv6.contains { $0.contains(address) }
         default: return false
         }
+    }
+
+    /// Returns an address and those that it may lead to.
+    package func forms(of address: [UInt8]) -> [[UInt8]] {
+        [address, innerIPv4(of: address), Self.tunnelledIPv4(in: address)].compactMap(\.self)
     }
 
     /// Returns the IPv4 address that a mapped or NAT64 address leads to (RFC 4291 §2.5.5.2, RFC

@@ -96,7 +96,7 @@ package struct WebhookSender: Sendable {
             body: message.body,
             egress: egress
         )
-        request.nameGroup = tenant?.uuid
+        request.group = tenant?.uuid
         request.httpVersion = .choice(for: .message)
         request.connectTimeout = min(CurlRequest.connectTimeoutDefault, bounds.messageTimeout)
         request.inactivityTimeout = bounds.messageTimeout

@@ -16,15 +16,13 @@ extension EgressPolicy {
             "TRANSFERD_DENY_NETWORKS"
         )
         deniedHosts = reader.list(options.denyHost, "TRANSFERD_DENY_HOSTS").map { text in
-            let name = text.lowercased()
-            // Names beyond ASCII reach the guard as punycode.
-            if name.isEmpty || name == "." || !name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-            {
+            guard let name = Self.hostName(text) else {
                 reader.refuse(
                     "TRANSFERD_DENY_HOSTS: \(text) is not a host such as example.com, in ASCII"
                 )
+                return text
             }
-            return name.hasSuffix(".") ? String(name.dropLast()) : name
+            return name
         }
         ports = Set(options.egressPort)
         for text in reader.list([], "TRANSFERD_EGRESS_PORTS") {

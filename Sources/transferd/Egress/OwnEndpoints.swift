@@ -2,7 +2,7 @@ import Glibc
 import Postgres
 import Synchronization
 
-/// The addresses at which this service and its database listen, which no client reaches through
+/// The addresses at which this service, its other instances and its database listen, which no client reaches through
 /// it, whatever is allowed.
 ///
 /// With them a client could ask the service in the service's own name, or the database past it.
@@ -10,8 +10,13 @@ final class OwnEndpoints: Sendable {
     private struct State {
         /// The ports at which something of ours listens on this machine.
         var localPorts: Set<UInt16> = []
+        /// Those of them at which this process listens.
+        var listeningPorts: Set<UInt16> = []
         /// The addresses of the database on other machines.
         var remote: Set<ServerAddress> = []
+        /// The ports of other instances on this machine, and their addresses on others.
+        var neighbourPorts: Set<UInt16> = []
+        var neighbours: Set<ServerAddress> = []
     }
 
     private let state = Mutex(State())
@@ -19,7 +24,10 @@ final class OwnEndpoints: Sendable {
     /// Adds the port of a listener of this process.
     func add(port: Int) {
         guard let port = UInt16(exactly: port) else { return }
-        state.withLock { _ = $0.localPorts.insert(port) }
+        state.withLock { state in
+            state.localPorts.insert(port)
+            state.listeningPorts.insert(port)
+        }
     }
 
     /// Adds the server at the other end of a connection.
@@ -34,12 +42,21 @@ final class OwnEndpoints: Sendable {
         }
     }
 
+    /// Sets where other instances listen; those on this machine by their ports alone.
+    func setOthers(_ neighbours: Set<ServerAddress>, onThisMachine ports: Set<UInt16>) {
+        state.withLock { ($0.neighbours, $0.neighbourPorts) = (neighbours, ports) }
+    }
+
+    /// The ports at which this process listens.
+    var ports: Set<UInt16> { state.withLock { $0.listeningPorts } }
+
     /// Returns whether something of ours listens at `address`.
     func contain(_ address: [UInt8], port: UInt16) -> Bool {
         let (isRemote, isPort) = state.withLock { state in
-            (
-                state.remote.contains(ServerAddress(bytes: address, port: port)),
-                state.localPorts.contains(port)
+            let server = ServerAddress(bytes: address, port: port)
+            return (
+                state.remote.contains(server) || state.neighbours.contains(server),
+                state.localPorts.contains(port) || state.neighbourPorts.contains(port)
             )
         }
         // The addresses of this machine are looked up for these few ports alone.
@@ -54,16 +71,22 @@ final class OwnEndpoints: Sendable {
         if address.count == 16, address.dropLast().allSatisfy({ $0 == 0 }), address[15] == 1 {
             return true
         }
-        var list: UnsafeMutablePointer<ifaddrs>?
         // What cannot be known is taken for our own.
-        guard getifaddrs(&list) == 0 else { return true }
+        return interfaceAddresses()?.contains(address) ?? true
+    }
+
+    /// Returns the addresses of this machine's interfaces; nil if the system does not tell them.
+    static func interfaceAddresses() -> [[UInt8]]? {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return nil }
         defer { freeifaddrs(list) }
+        var addresses: [[UInt8]] = []
         var next = list
         while let interface = next?.pointee {
             next = interface.ifa_next
-            if let own = interface.ifa_addr, bytes(of: own) == address { return true }
+            if let address = interface.ifa_addr.flatMap(bytes(of:)) { addresses.append(address) }
         }
-        return false
+        return addresses
     }
 
     private static func bytes(of address: UnsafeMutablePointer<sockaddr>) -> [UInt8]? {

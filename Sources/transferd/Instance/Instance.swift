@@ -39,12 +39,21 @@ struct Instance: Sendable {
         patience: StartPatience,
         logger: Logger
     ) async throws {
-        let egress = EgressGuard(configuration.egress, own: own)
+        let control = try await EgressControl(
+            configuration.egress,
+            database,
+            own: own,
+            patience: patience,
+            logger: logger
+        )
+        let egress = control.guarding
         let subscribers = try CurlLoop(name: "webhooks")
         sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
         let roles = configuration.roles
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
-            (services, leaseKeeper, engine, deliveries) = ([], nil, nil, nil)
+            // It sends only test messages, and is not to be reached through others.
+            services = control.services
+            (leaseKeeper, engine, deliveries) = (nil, nil, nil)
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
@@ -52,7 +61,7 @@ struct Instance: Sendable {
         let identity = try await patience.outwait {
             try await WorkerStore(lifeline).register(settings, lock, roles)
         }
-        var parts: [any Service] = []
+        var parts = control.services
         let dispatch =
             roles.contains(.webhooks)
             ? DispatchService(
@@ -135,23 +144,6 @@ private struct DispatchService: Service {
     func run() async throws {
         await dispatcher.run()
         signals.tell([.deliveries])
-    }
-}
-
-extension EgressGuard {
-    /// Creates a guard that follows `policy` and never leads to `own`.
-    fileprivate init(_ policy: EgressPolicy, own: OwnEndpoints) {
-        self.init(
-            allowsHost: { policy.allows(host: $0) },
-            allows: { address in
-                let forms = [
-                    address.bytes, policy.innerIPv4(of: address.bytes),
-                    EgressPolicy.tunnelledIPv4(in: address.bytes),
-                ]
-                return policy.allows(address.bytes, port: address.port)
-                    && !forms.contains { $0.map { own.contain($0, port: address.port) } ?? false }
-            }
-        )
     }
 }
 

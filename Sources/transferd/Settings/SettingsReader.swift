@@ -137,21 +137,8 @@ struct SettingsReader {
     }
 
     private mutating func network(_ text: String, _ name: String) -> EgressPolicy.Network? {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let address = parts.first.flatMap { Self.address(String($0)) }
-        let length = parts.count == 2 ? Int(parts[1]) : address.map { $0.count * 8 }
-        if parts.count <= 2, let address, let length,
-            let network = EgressPolicy.Network(prefix: address, length: length)
-        {
-            return network
-        }
+        if let network = EgressPolicy.Network(text) { return network }
         problems.append("\(name): \(text) is not a network such as 10.0.0.0/8 or fd00::/8")
         return nil
-    }
-
-    private static func address(_ text: String) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
-        return inet_pton(AF_INET6, text, &bytes) == 1 ? bytes : nil
     }
 }

@@ -1,4 +1,5 @@
 import Curl
+import Foundation
 import Synchronization
 import Testing
 import TransferTestSupport
@@ -57,6 +58,31 @@ struct CurlEgressTests {
         _ = try await exchange.loop.fetch(request, bodyMax: 1)
         let expected = SocketAddress(bytes: [127, 0, 0, 1], port: exchange.origin.port)
         #expect(asked.withLock { $0 } == [try #require(expected)])
+    }
+
+    /// A connection that one group may use is of no use to another.
+    @Test func decidesByGroupAndTellsWhomItRefused() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", .response(body: .text("first")))
+        let (good, bad) = (UUID(), UUID())
+        let refused = Mutex<[String]>([])
+        let egress = EgressGuard(
+            allowsHost: { _, _ in true },
+            allows: { _, group in group != bad },
+            onRefusal: { host, group in
+                refused.withLock { $0.append("\(host) \(group == bad)") }
+            }
+        )
+        for group in [good, bad] {
+            var request = exchange.request("/")
+            request.egress = egress
+            request.group = group
+            let sink = RecordingSink()
+            exchange.loop.start(request, sink: sink)
+            #expect(await sink.result?.code == (group == bad ? .egressDenied : nil))
+        }
+        #expect(exchange.origin.log.now.requests(at: "/").count == 1)
+        #expect(refused.withLock { $0 } == ["127.0.0.1 true"])
     }
 
     @Test(arguments: ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"])

@@ -144,7 +144,7 @@ import TransferModel
         #expect(EgressPolicy.Network(prefix: prefix, length: length) == nil)
     }
 
-    private static func bytes(_ text: String) throws -> [UInt8] {
+    static func bytes(_ text: String) throws -> [UInt8] {
         let isIPv6 = text.contains(":")
         var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
         try #require(inet_pton(isIPv6 ? AF_INET6 : AF_INET, text, &bytes) == 1)
