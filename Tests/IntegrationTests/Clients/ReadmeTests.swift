@@ -94,7 +94,8 @@ import TransferWire
             return types.count { $0 == "session.events_finished" } == 4
         }
         #expect(types.first == "task.created" && types.contains("task.download_finished"))
-        kill(-listener.pid, SIGINT)
+        // Of a shell without a terminal, what it runs in the background ignores SIGINT.
+        kill(-listener.pid, SIGTERM)
         _ = await listener.status()
         service.signal(SIGTERM)
         #expect(await service.status() == 0)
