@@ -2,8 +2,8 @@ import Glibc
 import Postgres
 import Synchronization
 
-/// The addresses at which this service, its other instances and its database listen, which no client reaches through
-/// it, whatever is allowed.
+/// The addresses at which this service, its other instances and its database listen, which no
+/// client reaches through it, whatever is allowed.
 ///
 /// With them a client could ask the service in the service's own name, or the database past it.
 final class OwnEndpoints: Sendable {
