@@ -182,7 +182,6 @@ package struct TransferAPI: Sendable {
             authenticator.forget(id)
             keys.end(id)
         }.add(to: router)
-        AuditRoutes(stores: stores).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         if let page { PageRoutes(files: page).add(to: router) }
         return router

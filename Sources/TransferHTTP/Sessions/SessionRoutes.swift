@@ -165,11 +165,11 @@ struct SessionRoutes: Sendable {
         let patch = try decoded(JSONValue.self, from: body)
         for _ in 0..<Self.triesMax {
             let session = try await session(address)
+            let configuration = try session.configuration(changedBy: patch)
             // The change is made to this revision or not at all.
             guard condition.revisions?.contains(session.revision) ?? true else {
                 throw Problem(.preconditionFailed)
             }
-            let configuration = try session.configuration(changedBy: patch)
             if session.configuration.sharedContainerIdentifier != nil,
                 configuration.sharedContainerIdentifier == nil,
                 let client = try await stores.clients.client(

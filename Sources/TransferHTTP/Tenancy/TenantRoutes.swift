@@ -13,6 +13,7 @@ struct TenantRoutes: Sendable {
             try await get(tenant: context.requireTenant())
         }
         PauseRoutes(stores: stores, wake: wake).add(to: router)
+        AuditRoutes(stores: stores).add(to: router)
     }
 
     func get(tenant: TenantID) async throws -> Answer {

@@ -35,17 +35,10 @@ struct Instance: Sendable {
         secrets: SecretBox?,
         pruner: Pruner?,
         signals: InstanceSignals,
-        own: OwnEndpoints,
+        control: EgressControl,
         patience: StartPatience,
         logger: Logger
     ) async throws {
-        let control = try await EgressControl(
-            configuration.egress,
-            database,
-            own: own,
-            patience: patience,
-            logger: logger
-        )
         let egress = control.guarding
         let subscribers = try CurlLoop(name: "webhooks")
         sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
@@ -77,34 +70,79 @@ struct Instance: Sendable {
         deliveries = dispatch?.counters
         var runner: TransferEngine?
         if roles.contains(.worker), let container, let pruner {
-            let worker = try TransferEngine(
-                stores: EngineStores(database),
-                lifeline: WorkerStore(lifeline),
-                identity: identity,
+            let worker = try Self.engine(
+                settings,
+                identity,
+                database: database,
+                lifeline: lifeline,
                 container: container,
                 // Room for transfers that are ending while others take their slots.
                 curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
                 secrets: secrets,
-                configuration: settings,
-                logger: logger,
-                onEvents: { signals.tell([.deliveries, .events]) },
-                onWork: { signals.tell([.work]) }
+                signals: signals,
+                logger: logger
             )
             signals.add { worker.wake(for: $0) }
             parts += [pruner, worker]
             runner = worker
         }
-        leaseKeeper = LeaseKeeper(
-            workers: WorkerStore(lifeline),
+        leaseKeeper = Self.leaseKeeper(
+            WorkerStore(lifeline),
+            identity,
+            settings,
+            roles,
+            lock,
+            runner,
+            logger
+        )
+        (services, engine) = (parts, runner)
+    }
+
+    /// Returns a keeper of the lease, whose loss ends what `engine` runs.
+    private static func leaseKeeper(
+        _ workers: WorkerStore,
+        _ identity: WorkerIdentity,
+        _ settings: EngineConfiguration,
+        _ roles: Set<InstanceRole>,
+        _ lock: InstanceLock?,
+        _ engine: TransferEngine?,
+        _ logger: Logger
+    ) -> LeaseKeeper {
+        LeaseKeeper(
+            workers: workers,
             identity: identity,
             configuration: settings,
             leasesShards: roles.contains(.worker),
             instanceLock: lock?.name,
             logger: logger,
-            onLost: { [runner] in runner?.dropAttempts() }
+            onLost: { engine?.dropAttempts() }
         )
-        services = parts
-        engine = runner
+    }
+
+    /// Returns an engine that tells `signals` what it has committed.
+    private static func engine(
+        _ settings: EngineConfiguration,
+        _ identity: WorkerIdentity,
+        database: Database,
+        lifeline: Database,
+        container: Container,
+        curl: CurlLoop,
+        secrets: SecretBox?,
+        signals: InstanceSignals,
+        logger: Logger
+    ) throws -> TransferEngine {
+        try TransferEngine(
+            stores: EngineStores(database),
+            lifeline: WorkerStore(lifeline),
+            identity: identity,
+            container: container,
+            curl: curl,
+            secrets: secrets,
+            configuration: settings,
+            logger: logger,
+            onEvents: { signals.tell([.deliveries, .events]) },
+            onWork: { signals.tell([.work]) }
+        )
     }
 }
 

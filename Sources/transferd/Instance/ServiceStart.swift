@@ -111,7 +111,7 @@ final class ServiceStart: Sendable {
             secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
             signals: signals,
-            own: own,
+            control: try await egress(database),
             patience: patience,
             logger: logger
         )
@@ -229,6 +229,17 @@ final class ServiceStart: Sendable {
             logger.warning("no partitions made", metadata: ["error": "\(error)"])
         }
         return pruner
+    }
+
+    /// Returns what decides where requests go.
+    private func egress(_ database: Database) async throws -> EgressControl {
+        try await EgressControl(
+            configuration.egress,
+            database,
+            own: own,
+            patience: patience,
+            logger: logger
+        )
     }
 
     /// Returns the relay that passes signals between this instance's parts and other instances.

@@ -17,12 +17,12 @@ import TransferWire
 /// Uploads: their requests, and the bytes that a client brings.
 @Suite(.postgresSchema) struct BodyTests {
     private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
-    private static let total = bytes.count
+    static let total = bytes.count
 
     private static let task =
         #"{"kind": "upload", "url": "http://o.example/", "upload": {"staged": true}}"#
 
-    private static func run(
+    static func run(
         _ task: String = Self.task,
         _ body: @Sendable (APIServer, String, TaskID) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ import TransferWire
         }
     }
 
-    private static func put(
+    static func put(
         _ server: APIServer,
         _ path: String,
         _ range: Range<Int>? = nil,
@@ -394,32 +394,6 @@ import TransferWire
                 #"{"url": "http://o.example/", \#(fields)}"#
             )
             #expect(answer.faults == [fault])
-        }
-    }
-
-    @Test func aBodyThatItsTenantMayNotKeepIsRefusedWithTheLimit() async throws {
-        try await Self.run { server, path, id in
-            func limit(_ bytes: Int64?) async throws {
-                _ = try await server.stores.tenants.limitTenant(
-                    named: "first",
-                    changes: TenantLimitChanges(storedBytesMax: .some(bytes))
-                )
-            }
-            try await limit(Int64(Self.total) - 1)
-            let refused = try await Self.put(server, path)
-            #expect(refused.status == 429)
-            let problem = try refused.json(ProblemDetails.self)
-            #expect(problem.code == .quotaExceeded)
-            #expect(problem.limit == "stored_bytes")
-            #expect(problem.maximum == Int64(Self.total) - 1)
-            #expect(refused.fields["upload-offset"] == "0")
-            // A part of it counts with what is to follow.
-            #expect(try await Self.put(server, path, 0..<1000).status == 429)
-            try await limit(Int64(Self.total))
-            #expect(try await Self.put(server, path).status == 200)
-            let tenant = try await server.send("GET", "/v1/tenant").json(TenantDocument.self)
-            #expect(tenant.storedBytes == Int64(Self.total))
-            #expect(tenant.storedBytesMax == Int64(Self.total))
         }
     }
 }
