@@ -41,7 +41,7 @@ import TransferWire
         #expect(try await Self.outcome(origin.url("/file"), client) == "egress_denied")
         #expect(origin.log.now.requests(at: "/file").count == requests)
         #expect(try await Self.outcome(origin.url("/file"), other) == "completed")
-        #expect(try await Program.run(limit).output == "deny-network\t127.0.0.0/8")
+        #expect(try await Program.run(limit).output == "deny-network\t127.0.0.0/8\n")
 
         #expect(try await Program.run(limit + ["--none"]).status == 0)
         try await eventually("the rules are gone") {
