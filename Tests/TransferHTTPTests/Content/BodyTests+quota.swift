@@ -1,5 +1,6 @@
 import Testing
 import TransferStore
+import TransferTestSupport
 import TransferWire
 
 @testable import TransferHTTP
