@@ -27,7 +27,6 @@ struct AuditRoutes: Sendable {
         return try await .page(
             page.records,
             next: page.next.map { .audit($0) },
-            byteCount: 0,
             document: { AuditEntryDocument($0) },
             cursor: { .audit($0.position) }
         )
