@@ -67,7 +67,7 @@ extension StoreVerb {
         StoreVerb("retryTask", pages: 800) { stores, world in
             // A failed and a cancelled one of results.
             for place in [7, 9] {
-                let result = try await stores.control.retryTask(
+                let result = try await stores.retries.retryTask(
                     tenant: world.tenant,
                     id: world.kept(place),
                     hasBody: false

@@ -12,7 +12,7 @@ extension StoreVerb {
     ) -> StoreVerb {
         let kind = state?.rawValue ?? (isFirst ? "all" : "from the middle on")
         return StoreVerb("tasks(\(session), \(kind))", pages: pages) { stores, world in
-            let found = try await stores.tasks.tasks(
+            let found = try await stores.taskLists.tasks(
                 tenant: world.tenant,
                 sessionIdentifier: session,
                 filter: TaskFilter(states: state.map { [$0] } ?? []),
@@ -26,7 +26,7 @@ extension StoreVerb {
     static let taskReads: [StoreVerb] =
         [
             StoreVerb("tasks(tenant)", pages: pagesOfLook) { stores, world in
-                try await stores.tasks.tasks(
+                try await stores.taskLists.tasks(
                     tenant: world.tenant,
                     filter: TaskFilter(states: [.failed, .queued], isNewestFirst: true),
                     after: nil,

@@ -151,14 +151,6 @@ extension EasyHandle {
     }
 }
 
-extension CurlRequest {
-    /// Whether HTTP/2 may be used; a stream that is paused must not use an unsound version.
-    var offersHTTP2: Bool {
-        let isPaced = receiveRateMax != nil || sendRateMax != nil || !sharedRates.isEmpty
-        return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
-    }
-}
-
 extension Duration {
     /// The whole milliseconds, rounded up, within libcurl's range and never its "default" of 0.
     fileprivate var curlMilliseconds: Int {

@@ -38,3 +38,11 @@ extension CurlRequest.HTTPVersion {
         }
     }
 }
+
+extension CurlRequest {
+    /// Whether HTTP/2 may be used; a stream that is paused must not use an unsound version.
+    var offersHTTP2: Bool {
+        let isPaced = receiveRateMax != nil || sendRateMax != nil || !sharedRates.isEmpty
+        return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
+    }
+}

@@ -141,40 +141,6 @@ extension ClientStore {
     }
 }
 
-extension Problem {
-    /// The seconds after which a client should retry whose tenant has background tasks switched
-    /// off.
-    private static let switchedOffRetryAfterSeconds = 300
-
-    /// The problem of a request while the tenant has background tasks switched off.
-    static let backgroundTasksOff: Problem = {
-        var problem = Problem(
-            .unavailable,
-            "The tenant has background tasks switched off, in its background settings."
-        )
-        problem.headers[.retryAfter] = String(switchedOffRetryAfterSeconds)
-        return problem
-    }()
-
-    /// The problem of a request that says what its kind of handler has no use for.
-    fileprivate init(unfitFor kind: BackgroundTaskKind) {
-        let rule =
-            switch kind {
-            case .appRefresh: "takes no title, strategy or need of power"
-            case .processing: "takes no title and no strategy"
-            case .continuedProcessing:
-                "needs a title, and takes no date, interval, recurrence or need of power"
-            }
-        self.init([
-            FieldError(
-                pointer: "/identifier",
-                .invalidValue,
-                "Its handler is of the kind `\(kind.rawValue)`, which \(rule)."
-            )
-        ])
-    }
-}
-
 extension BackgroundTaskRequestDocument {
     init(_ pending: PendingRequest) {
         let request = pending.request
@@ -213,5 +179,25 @@ extension RecurrenceDocument {
         }
         missed = recurrence.missed.rawValue
         jitterSeconds = recurrence.jitter / .seconds(1)
+    }
+}
+
+extension Problem {
+    /// The problem of a request that says what its kind of handler has no use for.
+    fileprivate init(unfitFor kind: BackgroundTaskKind) {
+        let rule =
+            switch kind {
+            case .appRefresh: "takes no title, strategy or need of power"
+            case .processing: "takes no title and no strategy"
+            case .continuedProcessing:
+                "needs a title, and takes no date, interval, recurrence or need of power"
+            }
+        self.init([
+            FieldError(
+                pointer: "/identifier",
+                .invalidValue,
+                "Its handler is of the kind `\(kind.rawValue)`, which \(rule)."
+            )
+        ])
     }
 }

@@ -92,17 +92,6 @@ struct HandlerRoutes: Sendable {
     }
 }
 
-extension Problem {
-    /// The problem of an identifier that the tenant does not permit.
-    static let identifierNotPermitted = Problem(
-        .notPermitted,
-        """
-        PATCH /v1/tenant/background-settings sets `permitted_identifiers`, among which the \
-        identifier is not.
-        """
-    )
-}
-
 extension HandlerDocument {
     fileprivate init(_ handler: BackgroundTaskHandler, of client: ClientID) {
         self.init(

@@ -3,20 +3,6 @@ import Foundation
 import Hummingbird
 import TransferModel
 
-extension QueryParameters {
-    /// The name of the parameter for the client of the session.
-    static let client = "client"
-
-    /// Returns the client that the query names, if there is one.
-    func client() throws(Problem) -> ClientID? {
-        guard let name = self[Self.client] else { return nil }
-        guard let client = ClientID(name) else {
-            throw Self.invalid(Self.client, ClientRule.name, code: .invalidIdentifier)
-        }
-        return client
-    }
-}
-
 extension APIContext {
     /// Returns the session that the request names, when its query can have no other parameters.
     func session(_ request: Request) throws(Problem) -> SessionAddress {

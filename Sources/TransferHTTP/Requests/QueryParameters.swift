@@ -84,3 +84,26 @@ struct QueryParameters: Sendable {
         Problem([FieldError(parameter: name, code, detail)])
     }
 }
+
+extension QueryParameters {
+    /// The name of the parameter for the client of the session.
+    static let client = "client"
+
+    /// Returns the client that the query names, if there is one.
+    func client() throws(Problem) -> ClientID? {
+        guard let name = self[Self.client] else { return nil }
+        guard let client = ClientID(name) else {
+            throw Self.invalid(Self.client, ClientRule.name, code: .invalidIdentifier)
+        }
+        return client
+    }
+
+    /// Returns the text with which the identifiers of the sessions begin that are asked for.
+    func sessionPrefix(_ name: String = "prefix") throws(Problem) -> String? {
+        guard let prefix = self[name] else { return nil }
+        guard SessionIdentifier.isValid(prefix) else {
+            throw Self.invalid(name, SessionIdentifier.rule, code: .invalidIdentifier)
+        }
+        return prefix
+    }
+}

@@ -12,7 +12,9 @@ package struct APIStores: Sendable {
     package let timers: TimerStore
     package let sessions: SessionStore
     package let tasks: TaskStore
+    package let taskLists: TaskListStore
     package let control: ControlStore
+    package let retries: RetryStore
     package let stagedBodies: StagedBodyStore
     package let removals: RemovalStore
     package let bulkOperations: BulkOperationStore
@@ -39,7 +41,9 @@ package struct APIStores: Sendable {
         timers = TimerStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)
+        taskLists = TaskListStore(database)
         control = ControlStore(database)
+        retries = RetryStore(database)
         stagedBodies = StagedBodyStore(database)
         removals = RemovalStore(database)
         bulkOperations = BulkOperationStore(database)

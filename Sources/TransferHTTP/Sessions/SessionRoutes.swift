@@ -263,17 +263,6 @@ struct SessionRoutes: Sendable {
     }
 }
 
-extension QueryParameters {
-    /// Returns the text with which the identifiers of the sessions begin that are asked for.
-    func sessionPrefix(_ name: String = "prefix") throws(Problem) -> String? {
-        guard let prefix = self[name] else { return nil }
-        guard SessionIdentifier.isValid(prefix) else {
-            throw Self.invalid(name, SessionIdentifier.rule, code: .invalidIdentifier)
-        }
-        return prefix
-    }
-}
-
 extension ClientStore {
     /// Returns the problem of a request whose session does not exist, or whose client does not
     /// exist.
@@ -281,28 +270,6 @@ extension ClientStore {
         guard address.client != .default else { return Problem(.unknownSession) }
         let client = try await client(tenant: address.tenant, id: address.client)
         return client == nil ? .unknownClient : Problem(.unknownSession)
-    }
-}
-
-extension Problem {
-    /// The problem of an unknown client, which says how to create it.
-    static let unknownClient = Problem(.unknownClient, "Create it with PUT /v1/clients/{client}.")
-
-    /// The problem of a client that would have to be running.
-    static let clientNotRunning = Problem(
-        .clientNotRunning,
-        """
-        It is suspended or terminated, or its time in the background is over; report it first with \
-        `launch` or `background`.
-        """
-    )
-
-    /// Returns the problem of a force-quit client, whose sessions accept nothing before its launch.
-    static func forceQuit(_ id: ClientID) -> Problem {
-        Problem(
-            .clientForceQuit,
-            "Its sessions take no tasks before POST \(APIPath.client(id.name))/launch."
-        )
     }
 }
 

@@ -48,7 +48,7 @@ struct EndedTaskRoutes: Sendable {
     }
 
     func retry(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let result = try await stores.control.retryTask(
+        let result = try await stores.retries.retryTask(
             tenant: tenant,
             id: id,
             hasBody: hasBody(id, tenant: tenant)

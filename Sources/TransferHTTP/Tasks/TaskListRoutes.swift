@@ -34,7 +34,7 @@ struct TaskListRoutes: Sendable {
             guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let page = try await stores.tasks.tasks(
+        let page = try await stores.taskLists.tasks(
             tenant: session.tenant,
             client: session.client,
             sessionIdentifier: session.identifier,
@@ -61,7 +61,7 @@ struct TaskListRoutes: Sendable {
             }
             after = TenantTaskPage.Place(session: session, task: task)
         }
-        let page = try await stores.tasks.tasks(
+        let page = try await stores.taskLists.tasks(
             tenant: tenant,
             filter: filter,
             after: after,

@@ -40,11 +40,3 @@ struct StoredRecurrence: Codable {
         }
     }
 }
-
-extension StoredRow {
-    /// Returns the recurrence in a column of JSON; nil for NULL.
-    func recurrence(_ column: String) throws(StoreError) -> Recurrence? {
-        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }
-        return try StoredJSON.decode(StoredRecurrence.self, json.text).recurrence()
-    }
-}

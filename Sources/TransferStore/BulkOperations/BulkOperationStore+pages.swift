@@ -101,7 +101,7 @@ extension BulkOperationStore {
     ) async throws(StoreError) -> Step? {
         let rows = try await database.run([
             Database.TransactionSetting.briefLocks.query,
-            Fragment.lockRuns(of: "\(operation.session.uuid)::uuid"),
+            ReadyRuns.lock(of: "\(operation.session.uuid)::uuid"),
             """
             WITH \(Self.lock(operation)),
             \(Self.look(of: operation, limit: limit)),
@@ -161,7 +161,7 @@ extension BulkOperationStore {
                 ) x ORDER BY x.id LIMIT \(limit)
                 """
         } else {
-            tasks = TaskStore.selectTasks(
+            tasks = TaskListStore.selectTasks(
                 of: operation.session,
                 after: operation.position,
                 limit: limit
@@ -179,7 +179,7 @@ extension BulkOperationStore {
         in state: TransferState?,
         limit: Int
     ) -> Query {
-        TaskStore.selectEnded(
+        TaskListStore.selectEnded(
             of: operation.session,
             in: state,
             after: operation.position,
@@ -199,7 +199,7 @@ extension BulkOperationStore {
             return """
                 target AS MATERIALIZED (
                     SELECT t.* FROM op CROSS JOIN look l CROSS JOIN LATERAL (
-                        SELECT \(ControlStore.retryColumns)
+                        SELECT \(RetryStore.columns)
                         FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
                         JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
                         WHERE t.id = l.id AND o.finished_at <= op.created_at
@@ -209,7 +209,7 @@ extension BulkOperationStore {
                         LIMIT 1
                     ) t
                 ),
-                \(ControlStore(database).retryTargets(count: Int64(limit)))
+                \(RetryStore(database).targets(count: Int64(limit)))
                 """
         case .cancel:
             return """

@@ -136,15 +136,3 @@ extension BulkOperation: RowDecodable {
         )
     }
 }
-
-extension StoredRow {
-    /// Returns states of tasks.
-    func states(_ column: String) throws(StoreError) -> [TransferState] {
-        try decode(column, as: [String].self).map { word throws(StoreError) in
-            guard let state = TransferState(rawValue: word) else {
-                throw StoreError(decoding: "column \(column) holds an unknown state")
-            }
-            return state
-        }
-    }
-}

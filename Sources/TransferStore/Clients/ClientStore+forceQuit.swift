@@ -134,7 +134,7 @@ extension ClientStore {
             UPDATE session_progress p SET is_force_quit = false
             FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
-            before.lifecycle.isRunning ? "SELECT 1" : Fragment.tellPending(of: id, tenant),
+            before.lifecycle.isRunning ? "SELECT 1" : EventRuns.tellPending(of: id, tenant),
             """
             UPDATE timer SET due_at = clock_timestamp()
             WHERE due_at > clock_timestamp() AND subject = ANY (ARRAY(

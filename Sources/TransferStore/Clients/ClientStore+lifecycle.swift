@@ -96,7 +96,7 @@ extension ClientStore {
             ),
             \(moveTargets),
             happening AS (SELECT * FROM move_event),
-            \(Fragment.recordClientEvents)
+            \(EventRuns.recordClientEvents)
             SELECT id FROM moved
             """
         ] + setTimers(of: "c.id = (SELECT c.id FROM client c WHERE \(isNamed(id, tenant)))")

@@ -251,16 +251,3 @@ extension Credential: RowDecodable {
         )
     }
 }
-
-extension RowSealer.Place {
-    /// The token endpoint of a credential, bound by its name: one that replaces another keeps its
-    /// row.
-    static func tokenEndpoint(
-        of credential: UUID,
-        named name: String?,
-        of tenant: TenantID
-    ) -> RowSealer.Place {
-        name.map { RowSealer.Place(.tokenEndpoint, of: tenant, in: Array($0.utf8)) }
-            ?? RowSealer.Place(.tokenEndpoint, of: tenant, in: credential)
-    }
-}

@@ -31,24 +31,11 @@ extension StoredRow {
         .milliseconds(try decode(column, as: Int64.self))
     }
 
-    func headers(
-        _ column: String,
-        at place: @autoclosure () -> RowSealer.Place
-    ) throws(StoreError) -> [HTTPHeader] {
-        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return [] }
-        return try sealer.open(headers: json.text, at: place())
-    }
-
     func url(
         _ column: String,
         at place: @autoclosure () -> RowSealer.Place
     ) throws(StoreError) -> String {
         try sealer.open(url: decode(column), at: place())
-    }
-
-    func failure(_ column: String) throws(StoreError) -> TransferFailure? {
-        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }
-        return try StoredJSON.failure(json.text)
     }
 
     /// Returns the ranges of an `int8multirange` read as text; nil for NULL.
@@ -83,5 +70,42 @@ extension StoredRow {
             storedPath: path,
             overwrite: try decode("\(prefix)destination_overwrite", as: Bool.self)
         )
+    }
+
+    /// Returns the path of a part file that came with resume data; nil for any other.
+    func sourcePath(fence: Fence) throws(StoreError) -> String? {
+        guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
+        return ResultLocation.partPath(
+            of: TaskID(task),
+            destination: try destination(prefix: "source_"),
+            fence: fence
+        )
+    }
+
+    /// Returns the session's limit.
+    func maxConnectionsPerHost() throws(StoreError) -> Int? {
+        try decodeIfPresent("max_connections_per_host", as: Int16.self).map(Int.init)
+    }
+
+    /// Returns the states of tasks in an array.
+    func states(_ column: String) throws(StoreError) -> [TransferState] {
+        try decode(column, as: [String].self).map { word throws(StoreError) in
+            guard let state = TransferState(rawValue: word) else {
+                throw StoreError(decoding: "column \(column) holds an unknown state")
+            }
+            return state
+        }
+    }
+
+    /// Returns the scopes of a key.
+    ///
+    /// A name of a later release allows nothing here.
+    func scopes(_ column: String) throws(StoreError) -> Set<KeyScope> {
+        Set(try decode(column, as: [String].self).compactMap(KeyScope.init))
+    }
+
+    /// Returns a filter of events; nil for every kind.
+    func eventFilter(_ column: String) throws(StoreError) -> EventFilter? {
+        try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
     }
 }

@@ -54,7 +54,7 @@ extension DeliveryLogStore {
 
     /// Whether the event of the log's row `l` is still kept.
     private static let hasItsEvent: Query = """
-        EXISTS (\(Fragment.selectRun("1", of: "l.session_id", holding: "l.sequence")))
+        EXISTS (\(EventRuns.select("1", of: "l.session_id", holding: "l.sequence")))
         """
 
     /// Gives due replays to this instance for the duration of `lease`, in the order of their

@@ -145,8 +145,8 @@ extension DeliveryLogStore {
                 SELECT l.id, l.subscription_id, l.session_id, l.sequence, l.batch_id, l.batch_first,
                     l.event_count, l.state, l.died_at, l.replay_due_at, e.id AS event_id, e.kind
                 FROM delivery_log l CROSS JOIN LATERAL (
-                    \(Fragment.selectRun(
-                        "\(Fragment.identifier(ofEvent: "l.sequence")) AS id, r.kind",
+                    \(EventRuns.select(
+                        "\(EventRuns.identifier(ofEvent: "l.sequence")) AS id, r.kind",
                         of: "l.session_id",
                         holding: "l.sequence"
                     ))

@@ -23,7 +23,7 @@ extension DeliveryStore {
             ),
             gap AS MATERIALIZED (
                 SELECT h.*, coalesce(
-                    (\(Fragment.selectOldestRun(
+                    (\(EventRuns.selectOldest(
                         "greatest(r.first_sequence, h.acknowledged_sequence + 1)",
                         of: "\(claim.session.uuid)",
                         after: "h.acknowledged_sequence"
@@ -109,7 +109,7 @@ extension DeliveryStore {
             FROM counter c
         ),
         event_row AS (
-            \(Fragment.insertEvents("""
+            \(EventRuns.insertEvents("""
                 SELECT n.session_id, n.base + t.number, 'subscription.events_expired', 0,
                     clock_timestamp(), jsonb_build_object(
                         'subscription_id', t.subscription_id, 'session_id', t.session_id,
@@ -119,7 +119,7 @@ extension DeliveryStore {
                 ORDER BY n.session_id, t.number
                 """))
         ),
-        news_row AS (\(Fragment.recordNews("SELECT session_id, session_id FROM counter"))),
+        news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, n.session_id, n.base, now()

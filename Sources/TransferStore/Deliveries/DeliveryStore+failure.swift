@@ -80,7 +80,7 @@ extension DeliveryStore {
             RETURNING p.session_id, p.last_sequence - 1 AS base
         ),
         event_row AS (
-            \(Fragment.insertEvents("""
+            \(EventRuns.insertEvents("""
                 SELECT c.session_id, c.base + 1, 'subscription.disabled', 0, clock_timestamp(),
                     jsonb_build_object(
                         'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
@@ -88,7 +88,7 @@ extension DeliveryStore {
                 FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
                 """))
         ),
-        news_row AS (\(Fragment.recordNews("SELECT session_id, session_id FROM counter"))),
+        news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, c.session_id, c.base, now()

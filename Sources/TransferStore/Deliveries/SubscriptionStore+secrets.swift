@@ -81,21 +81,3 @@ extension SubscriptionStore {
         )
         """
 }
-
-// What is sealed of a subscription is bound to it.
-extension RowSealer.Place {
-    static func signingSecret(
-        of subscription: SubscriptionID,
-        of tenant: TenantID
-    ) -> RowSealer.Place {
-        RowSealer.Place(.signingSecret, of: tenant, in: subscription.uuid)
-    }
-
-    static func url(of subscription: SubscriptionID, of tenant: TenantID) -> RowSealer.Place {
-        RowSealer.Place(.subscriptionURL, of: tenant, in: subscription.uuid)
-    }
-
-    static func headers(of subscription: SubscriptionID, of tenant: TenantID) -> RowSealer.Place {
-        RowSealer.Place(.subscriptionHeaders, of: tenant, in: subscription.uuid)
-    }
-}

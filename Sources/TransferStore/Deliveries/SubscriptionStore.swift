@@ -256,10 +256,3 @@ extension Subscription: RowDecodable {
         )
     }
 }
-
-extension StoredRow {
-    /// Decodes an event filter; nil means every kind.
-    func eventFilter(_ column: String) throws(StoreError) -> EventFilter? {
-        try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
-    }
-}

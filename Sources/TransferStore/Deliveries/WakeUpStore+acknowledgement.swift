@@ -58,8 +58,8 @@ extension WakeUpStore {
                 SELECT d.subscription_id, d.session_id, e.sequence
                 FROM session s
                 CROSS JOIN LATERAL (
-                    SELECT v.id, \(token.sequence) AS sequence FROM (\(Fragment.selectRun(
-                        "\(Fragment.identifier(ofEvent: "r.first_sequence")) AS id, r.kind",
+                    SELECT v.id, \(token.sequence) AS sequence FROM (\(EventRuns.select(
+                        "\(EventRuns.identifier(ofEvent: "r.first_sequence")) AS id, r.kind",
                         of: "s.id",
                         holding: "\(token.sequence)"
                     ))) v
@@ -110,7 +110,7 @@ extension WakeUpStore {
             """
             SELECT coalesce(sum(l.event_count), 0) AS count
             FROM delivery_log l
-            CROSS JOIN LATERAL (\(Fragment.selectRun(
+            CROSS JOIN LATERAL (\(EventRuns.select(
                 "r.generation",
                 of: "l.session_id",
                 holding: "l.sequence"

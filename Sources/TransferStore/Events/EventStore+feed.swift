@@ -28,7 +28,7 @@ extension EventStore {
                     LIMIT \(Self.feedNewsMax)
                 ) m
             ),
-            \(Fragment.feedNews)
+            \(Feed.addNews)
             SELECT coalesce(e.tenant_id, f.tenant_id) AS tenant_id,
                 coalesce(e.last_position, f.last_position) AS last_position
             FROM feed_end e
@@ -74,7 +74,7 @@ extension EventStore {
             Self.selectFeedSpan(of: tenant, after: position, limit: limit),
             PageSize.cut(
                 Self.selectEvents(
-                    Fragment.selectFeed(
+                    Feed.selectEvents(
                         of: "\(tenant.uuid)",
                         after: "\(position)",
                         limit: "\(Int64(limit))"
@@ -134,7 +134,7 @@ extension EventStore {
                 SELECT f.first_position, f.last_position, f.first_position <> 1 + lag(
                     f.last_position, 1, f.first_position - 1) OVER (ORDER BY f.last_position)
                     AS is_gap
-                FROM (\(Fragment.selectFeedRows(
+                FROM (\(Feed.selectRows(
                     of: "\(tenant.uuid)",
                     after: "\(position)",
                     limit: "\(Int64(limit))"

@@ -66,7 +66,7 @@ extension EventStore {
         let rows = try await database.run(
             """
             SELECT p.newest, coalesce(
-                (\(Fragment.selectOldestRun("r.first_sequence", of: "\(log.uuid)"))),
+                (\(EventRuns.selectOldest("r.first_sequence", of: "\(log.uuid)"))),
                 p.newest + 1,
                 1) AS oldest
             FROM (SELECT max(last_sequence) AS newest FROM session_progress
@@ -93,7 +93,7 @@ extension EventStore {
             await database.run(
                 PageSize.cut(
                     Self.selectEvents(
-                        Fragment.selectEvents(
+                        EventRuns.selectEvents(
                             of: "\(session.uuid)",
                             after: "\(sequence)",
                             limit: "\(limit)"
@@ -154,7 +154,7 @@ extension EventStore {
         """
     private static let failedTasksMax = SessionEvent.GenerationSummary.failedTasksMax
 
-    /// Returns the query for `events`, as ``Fragment/eventColumns`` describes them, with what other
+    /// Returns the query for `events`, as ``EventRuns/columns`` describes them, with what other
     /// tables tell of them, and with `columns` of their own.
     static func selectEvents(
         _ events: Query,
@@ -291,14 +291,6 @@ extension SessionEvent.Progress {
             bytesSent: bytesSent,
             bytesToSend: try row.decodeIfPresent("bytes_to_send")
         )
-    }
-}
-
-extension StoredRow {
-    /// Returns the details of an event of that kind; nil for any other.
-    func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
-        guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
-        return try decodeIfPresent("details")
     }
 }
 

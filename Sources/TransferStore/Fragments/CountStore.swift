@@ -94,7 +94,7 @@ extension CountStore {
             ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
         ),
         news AS MATERIALIZED (SELECT DISTINCT tenant_id, session_id FROM gone),
-        \(Fragment.feedNews)
+        \(Feed.addNews)
         SELECT count(*) AS folded FROM gone
         """
 

@@ -91,11 +91,3 @@ extension Duration {
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 }
-
-extension StoredRow {
-    /// Returns the metrics in `measurements`; nil without any.
-    func metrics() throws(StoreError) -> AttemptMetrics? {
-        guard let text = try decodeIfPresent("measurements", as: String.self) else { return nil }
-        return try StoredMeasurements.metrics(text)
-    }
-}

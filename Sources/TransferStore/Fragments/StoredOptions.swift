@@ -24,13 +24,3 @@ extension StoredJSON {
         return options
     }
 }
-
-extension StoredRow {
-    /// Empty where nothing is stored.
-    func options(_ column: String) throws(StoreError) -> TransferOptions {
-        guard let json = try decodeIfPresent(column, as: JSONText.self) else {
-            return TransferOptions()
-        }
-        return try StoredJSON.options(json.text)
-    }
-}

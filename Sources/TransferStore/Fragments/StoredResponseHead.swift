@@ -77,15 +77,3 @@ enum StoredResponseHead {
         return checksum
     }
 }
-
-extension StoredRow {
-    /// Returns the result whose head is in `response_head`; nil without one.
-    func result(bytesReceived: Int64) throws(StoreError) -> TransferResult? {
-        guard let head = try decodeIfPresent("response_head", as: String.self) else { return nil }
-        return try StoredResponseHead.result(
-            head,
-            httpStatus: Int(try decode("http_status", as: Int16.self)),
-            bytesReceived: bytesReceived
-        )
-    }
-}

@@ -43,7 +43,7 @@ extension CompletionStore {
                 array_agg(failure::jsonb) AS failures, sum(bytes_received)::bigint AS received,
                 sum(bytes_sent)::bigint AS sent
             FROM gone
-            GROUP BY 1, 2, 3, (place - 1) / \(Int64(Fragment.eventRunMax))
+            GROUP BY 1, 2, 3, (place - 1) / \(Int64(EventRuns.lengthMax))
         ),
         change AS (
             SELECT session_id, sum(length * (1 + is_download::int))::bigint AS events,
@@ -54,7 +54,7 @@ extension CompletionStore {
                 0 AS cancelled
             FROM run GROUP BY session_id
         ),
-        \(Fragment.countChanges),
+        \(EventRuns.countChanges),
         event_row AS (
             INSERT INTO event_run (
                 session_id, last_sequence, first_sequence, kind, generation, occurred_at, task_ids,
@@ -84,7 +84,7 @@ extension CompletionStore {
             FROM run r CROSS JOIN LATERAL (
                 SELECT tenant_id FROM session WHERE id = r.session_id LIMIT 1) s
         ),
-        session_row AS (\(Fragment.insertEventsOfSessions)),
+        session_row AS (\(EventRuns.insertEventsOfSessions)),
         \(SessionStore.endSessions),
         outcome_row AS (
             INSERT INTO outcome (

@@ -131,7 +131,7 @@ extension CompletionStore {
                 ) AS q (place, origin, credential) USING (place)
                 WHERE g.outcome = 'asks'
             ),
-            ready_row AS (\(Fragment.insertReady("""
+            ready_row AS (\(ReadyRuns.insert("""
                 SELECT host_key, session_id, priority_rank, task_id,
                     attempt - (outcome = 'released')::int, began_at
                 FROM gone WHERE outcome IN ('released', 'requeued')
@@ -225,7 +225,7 @@ extension CompletionStore {
                         'waiting_for_authentication')
                 ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
             ),
-            \(Fragment.recordHappenings),
+            \(EventRuns.recordHappenings),
             -- 3. A task that is given back causes no event.
             return_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'running'::task_state AS from_state,

@@ -80,9 +80,9 @@ extension PartStore {
                 array_agg(t.bytes_to_send ORDER BY t.place)
             FROM told t JOIN counter c USING (session_id)
             GROUP BY c.session_id, c.base, c.generation, c.occurred_at,
-                (t.place - 1) / \(Int64(Fragment.eventRunMax))
+                (t.place - 1) / \(Int64(EventRuns.lengthMax))
         ),
-        news_row AS (\(Fragment.recordNews(ofSessions: "SELECT session_id FROM counter"))),
+        news_row AS (\(Feed.recordNews(ofSessions: "SELECT session_id FROM counter"))),
         \(Fragment.wake(of: "'task.progress' = ANY (b.event_types)"))
         SELECT session_id FROM counter
         """

@@ -107,7 +107,7 @@ extension PartStore {
                     NULL::jsonb AS failure
                 FROM told
             ),
-            \(Fragment.recordHappenings),
+            \(EventRuns.recordHappenings),
             \(Fragment.wake)
             SELECT task_id FROM told
             """
@@ -210,18 +210,6 @@ extension PartStore {
     package func forgetAbandonedParts(_ fences: [Fence]) async throws(StoreError) {
         _ = try await database.run(
             "DELETE FROM abandoned_part WHERE fence = ANY (\(fences.map(\.rawValue)))"
-        )
-    }
-}
-
-extension StoredRow {
-    /// Returns the path of a part file that came with resume data; nil for any other.
-    func sourcePath(fence: Fence) throws(StoreError) -> String? {
-        guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
-        return ResultLocation.partPath(
-            of: TaskID(task),
-            destination: try destination(prefix: "source_"),
-            fence: fence
         )
     }
 }

@@ -28,7 +28,7 @@ extension QueueStore {
             SELECT w.host_key, w.session_id, w.priority_rank, w.last_task_id AS task_id, s.tenant_id, s.max_connections_per_host,
                 s.is_discretionary, s.running_tasks_max, s.has_byte_limit,
                 coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false)
-                    AND NOT \(Fragment.isPaused(tenant: "s.tenant_id", host: "w.host_key"))
+                    AND NOT \(PauseStore.isPaused(tenant: "s.tenant_id", host: "w.host_key"))
                     AS may_begin
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
                 AS g (host_key, session_id, last)
@@ -80,12 +80,5 @@ extension WaitingFlow: RowDecodable {
             isDiscretionary: try row.decode("is_discretionary"),
             mayBegin: try row.decode("may_begin")
         )
-    }
-}
-
-extension StoredRow {
-    /// Returns the session's limit.
-    func maxConnectionsPerHost() throws(StoreError) -> Int? {
-        try decodeIfPresent("max_connections_per_host", as: Int16.self).map(Int.init)
     }
 }

@@ -85,7 +85,7 @@ extension QueueStore {
                     0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
                 FROM asked_row
             ),
-            \(Fragment.recordHappenings),
+            \(EventRuns.recordHappenings),
             \(Fragment.wake)
             SELECT task_id FROM asked_row
             """,
@@ -136,7 +136,7 @@ extension QueueStore {
                 0 AS bytes_received, 0 AS bytes_sent
             FROM gone
             """))),
-        ready_row AS (\(Fragment.insertReady(
+        ready_row AS (\(ReadyRuns.insert(
             "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone")))
         SELECT count(*) AS promoted FROM gone
         """

@@ -81,7 +81,7 @@ extension QueueStore {
                     ) q WINDOW \(Self.runsInOrder("q"))
                 ) p
                 WHERE p.taken > 0 AND \(CancellationStore.mayBegin(session: "g.session_id"))
-                    AND NOT \(Fragment.isPaused(
+                    AND NOT \(PauseStore.isPaused(
                         tenant: "(SELECT x.tenant_id FROM session x WHERE x.id = g.session_id)",
                         host: "g.host_key"
                     ))

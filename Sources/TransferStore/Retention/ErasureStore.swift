@@ -153,7 +153,7 @@ extension ErasureStore {
         \(erasable),
         drained AS MATERIALIZED (
             SELECT e.session_id,
-                (\(Fragment.selectOldestRun("r.first_sequence", of: "e.session_id"))) AS first,
+                (\(EventRuns.selectOldest("r.first_sequence", of: "e.session_id"))) AS first,
                 (SELECT p.last_sequence FROM session_progress p
                     WHERE p.session_id = e.session_id) AS last
             FROM erasable e

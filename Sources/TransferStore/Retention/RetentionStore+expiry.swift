@@ -66,14 +66,14 @@ extension RetentionStore {
             bound AS MATERIALIZED (
                 SELECT o.cutoff, \(Self.firstTask(createdAt: "o.cutoff")) AS first,
                     least(o.generation, (
-                        \(Fragment.selectOldestRun("r.generation", of: "o.id", after: "o.told"))
+                        \(EventRuns.selectOldest("r.generation", of: "o.id", after: "o.told"))
                     )) AS generation
                 FROM owner o
             ),
             page AS MATERIALIZED (
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
                     t.kind = 'download' AND t.destination_path IS NULL AS has_result
-                FROM (\(TaskStore.selectTasks(
+                FROM (\(TaskListStore.selectTasks(
                     of: session,
                     after: position?.uuid ?? UUID.zero,
                     limit: Self.expiryTasksMax
@@ -173,7 +173,7 @@ extension RetentionStore {
             ),
             -- Numbers and generations rise together, so that the oldest event bounds the rest.
             oldest AS MATERIALIZED (
-                \(Fragment.selectOldestRun(
+                \(EventRuns.selectOldest(
                     "r.generation, r.occurred_at",
                     of: "(SELECT o.session_id FROM owner o)"
                 ))

@@ -22,7 +22,7 @@ extension RetentionStore {
             WITH page AS MATERIALIZED (
                 SELECT c.task_id, c.through_sequence,
                     -- One look-up for each row, however many events there are.
-                    coalesce((\(Fragment.selectOldestRun(
+                    coalesce((\(EventRuns.selectOldest(
                         "r.first_sequence",
                         of: "coalesce(t.session_id, x.session_id)"
                     ))) > c.through_sequence, true) AS is_told_by_none
@@ -67,7 +67,7 @@ extension RetentionStore {
             """
             WITH page AS MATERIALIZED (
                 SELECT l.id,
-                    (\(Fragment.selectRun("1", of: "l.session_id", holding: "l.sequence"))) IS NULL
+                    (\(EventRuns.select("1", of: "l.session_id", holding: "l.sequence"))) IS NULL
                     -- It may be the row of a message that was tried long before.
                     AND (l.state <> 'expired' OR l.died_at
                         < now() - \(retention.milliseconds) * interval '1 ms') AS is_of_none

@@ -206,7 +206,7 @@ extension VerificationStore {
                     coalesce(o.bytes_received, 0) AS bytes_received,
                     coalesce(o.bytes_sent, 0) AS bytes_sent
                 FROM page g JOIN task t ON t.session_id = g.id \(TaskStore.joinPlaces)
-                LEFT JOIN LATERAL (\(Fragment.selectReadyRun("r.row"))) r ON true
+                LEFT JOIN LATERAL (\(ReadyRuns.select("r.row"))) r ON true
             ) t GROUP BY session_id, state
         )
         """

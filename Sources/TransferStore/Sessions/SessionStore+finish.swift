@@ -44,12 +44,12 @@ extension SessionStore {
     /// `condition` is true; expect `counter(session_id, base, generation)`.
     static func tellInvalidated(where condition: Query = "true") -> Query {
         """
-        event_row AS (\(Fragment.insertEvents("""
+        event_row AS (\(EventRuns.insertEvents("""
             SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation, clock_timestamp(),
                 NULL::jsonb
             FROM counter c WHERE \(condition)
             """))),
-        news_row AS (\(Fragment.recordNews(ofSessions: """
+        news_row AS (\(Feed.recordNews(ofSessions: """
             SELECT c.session_id FROM counter c WHERE \(condition)
             """)))
         """

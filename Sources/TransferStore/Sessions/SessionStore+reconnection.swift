@@ -53,7 +53,7 @@ extension SessionStore {
     ) async throws(StoreError) -> Reconnection {
         let rows = try await database.run([
             """
-            WITH look AS MATERIALIZED (\(TaskStore.selectTasks(
+            WITH look AS MATERIALIZED (\(TaskListStore.selectTasks(
                 of: session,
                 after: after?.uuid ?? UUID.zero,
                 limit: Self.reconnectionLookMax
@@ -94,7 +94,7 @@ extension SessionStore {
             SELECT CASE
                 WHEN f.count = \(limit) OR c.count < f.count
                     THEN (SELECT id FROM candidate ORDER BY id DESC LIMIT 1)
-                ELSE \(TaskStore.selectEnd(ofLook: Self.reconnectionLookMax)) END AS next
+                ELSE \(TaskListStore.selectEnd(ofLook: Self.reconnectionLookMax)) END AS next
             FROM (SELECT count(*) FROM found) f, (SELECT count(*) FROM candidate) c
             """,
             """

@@ -378,19 +378,3 @@ extension Duration {
         return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
     }
 }
-
-extension RowSealer.Place {
-    /// The headers of a session, which is bound by its name: a `PUT` does not know whether the row
-    /// is new.
-    static func headers(
-        ofSession identifier: String,
-        _ client: ClientID,
-        _ tenant: TenantID
-    ) -> RowSealer.Place {
-        RowSealer.Place(
-            .sessionHeaders,
-            of: tenant,
-            in: Array(client.name.utf8) + [0] + Array(identifier.utf8)
-        )
-    }
-}

@@ -169,9 +169,3 @@ extension IdempotencyStore {
         return rows.affectedCount
     }
 }
-
-extension RowSealer.Place {
-    static func answer(to key: [UInt8], of tenant: TenantID) -> RowSealer.Place {
-        RowSealer.Place(.response, of: tenant, in: key)
-    }
-}

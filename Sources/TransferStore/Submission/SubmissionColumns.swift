@@ -128,7 +128,7 @@ struct SubmissionColumns {
             for (place, submission) in batch.enumerated() {
                 let state = submission.stateIfKnown
                 if let last = runs.last, last.batch == number, let state, last.state == state,
-                    last.count < Fragment.eventRunMax
+                    last.count < EventRuns.lengthMax
                 {
                     runs[runs.count - 1].count += 1
                 } else {

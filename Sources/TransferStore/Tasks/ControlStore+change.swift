@@ -125,7 +125,7 @@ extension ControlStore {
                 SELECT id, host_key, session_id, old_rank AS priority_rank FROM new
                 WHERE rank <> old_rank OR waits
             ),
-            \(Fragment.takeReady),
+            \(ReadyRuns.take),
             unqueued AS (
                 SELECT r.task_id, r.attempt, r.began_at, n.host_key, n.session_id, n.rank,
                     n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
@@ -156,7 +156,7 @@ extension ControlStore {
                 WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'begin' AND n.waits
                 RETURNING q.task_id, q.attempt, n.host_key, n.session_id, n.rank, n.earliest_begin_at
             ),
-            ready_row AS (\(Fragment.insertReady("""
+            ready_row AS (\(ReadyRuns.insert("""
                 SELECT host_key, session_id, rank, task_id, attempt, began_at
                 FROM unqueued WHERE NOT waits
                 UNION ALL

@@ -11,7 +11,7 @@ extension ControlStore {
     /// that is not `is_idempotent`.
     static let suspendTargets: Query = """
         \(fromDelayed),
-        \(Fragment.takeReady),
+        \(ReadyRuns.take),
         \(fromAsked),
         \(revokeTargets("suspended", if: "t.is_idempotent")),
         gone AS (
@@ -32,7 +32,7 @@ extension ControlStore {
                 0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM gone g JOIN target t ON t.id = g.task_id
         ),
-        \(Fragment.recordHappenings),
+        \(EventRuns.recordHappenings),
         \(Fragment.wake)
         """
 
@@ -59,7 +59,7 @@ extension ControlStore {
                 asks_to_begin
             FROM gone WHERE state = 'scheduled'
         ),
-        ready_row AS (\(Fragment.insertReady("""
+        ready_row AS (\(ReadyRuns.insert("""
             SELECT host_key, session_id, priority_rank, task_id, attempt, NULL::timestamptz
             FROM gone WHERE state = 'queued'
             """))),
@@ -70,7 +70,7 @@ extension ControlStore {
                 0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM gone
         ),
-        \(Fragment.recordHappenings),
+        \(EventRuns.recordHappenings),
         \(Fragment.wake)
         """
     }
@@ -137,7 +137,7 @@ extension ControlStore {
             RETURNING x.task_id, x.attempt
         ),
         \(fromDelayed),
-        \(Fragment.takeReady),
+        \(ReadyRuns.take),
         \(fromAsked),
         \(revokeTargets("cancelled")),
         gone AS (
@@ -181,7 +181,7 @@ extension ControlStore {
                 0::bigint AS bytes_sent, \(cause)::jsonb AS failure
             FROM gone g JOIN target t ON t.id = g.task_id
         ),
-        \(Fragment.recordHappenings),
+        \(EventRuns.recordHappenings),
         \(Fragment.wake)
         """
     }

@@ -153,7 +153,7 @@ extension ControlStore {
     /// Orders the rest of the transaction against all that take tasks of the session out of the
     /// queue.
     static func lockRuns(of id: TaskID) -> Query {
-        Fragment.lockRuns(of: "SELECT session_id FROM task WHERE id = \(id.uuid)")
+        ReadyRuns.lock(of: "SELECT session_id FROM task WHERE id = \(id.uuid)")
     }
 
     /// Repeats a change until it takes effect or the task's state no longer allows it.

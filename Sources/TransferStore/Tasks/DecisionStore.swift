@@ -77,7 +77,7 @@ extension DecisionStore {
     /// Puts the tasks of `begun` (task_id, session_id, host_key, priority_rank, attempt, began_at,
     /// state) into the queue.
     static let queueAnswered: Query = """
-        ready_row AS (\(Fragment.insertReady(
+        ready_row AS (\(ReadyRuns.insert(
             "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun"))),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
@@ -86,7 +86,7 @@ extension DecisionStore {
                 0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM begun
         ),
-        \(Fragment.recordHappenings),
+        \(EventRuns.recordHappenings),
         \(Fragment.wake)
         """
 
@@ -118,7 +118,7 @@ extension DecisionStore {
                 0::bigint AS bytes_sent, failure
             FROM gone
         ),
-        \(Fragment.recordHappenings),
+        \(EventRuns.recordHappenings),
         \(Fragment.wake)
         SELECT task_id FROM gone
         """

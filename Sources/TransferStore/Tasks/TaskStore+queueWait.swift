@@ -35,7 +35,7 @@ extension TaskStore {
                 SELECT x.* FROM host x WHERE x.host_key = t.host_key LIMIT 1) h ON true
             LEFT JOIN LATERAL (
                 SELECT x.* FROM pause x
-                WHERE x.\(Fragment.isAPause) AND (x.tenant_id IS NULL OR x.tenant_id = t.owner_id)
+                WHERE x.\(PauseStore.isAPause) AND (x.tenant_id IS NULL OR x.tenant_id = t.owner_id)
                     AND (x.host_key IS NULL OR x.host_key = t.host_key)
                 ORDER BY x.id LIMIT 1) z ON true
             CROSS JOIN LATERAL (

@@ -142,12 +142,3 @@ extension StoredAPIKey: RowDecodable {
         )
     }
 }
-
-extension StoredRow {
-    /// Returns the scopes of a key.
-    ///
-    /// A name of a later release allows nothing here.
-    func scopes(_ column: String) throws(StoreError) -> Set<KeyScope> {
-        Set(try decode(column, as: [String].self).compactMap(KeyScope.init))
-    }
-}

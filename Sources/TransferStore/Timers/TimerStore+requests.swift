@@ -170,7 +170,7 @@ extension TimerStore {
                 \(RunStore.details("o", run: "o.run_id")) AS details
             FROM opened o
         ),
-        \(Fragment.recordClientEvents),
+        \(EventRuns.recordClientEvents),
         run_row AS (
             INSERT INTO background_task_run (
                 id, client_id, tenant_id, request_id, identifier, kind, occurrence_at, launched_at,

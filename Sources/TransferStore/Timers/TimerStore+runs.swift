@@ -97,7 +97,7 @@ extension TimerStore {
                     WHERE v.verdict IN ('deadline_passed', 'not_accepted')
                         OR v.verdict IS NULL AND \(Self.isWarned)
                 ),
-                \(Fragment.recordClientEvents)
+                \(EventRuns.recordClientEvents)
                 SELECT id FROM verdict
                 """,
             ] + RunStore.settle(where: "r.id = ANY (ARRAY(\(held)))")

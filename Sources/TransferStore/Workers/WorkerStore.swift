@@ -96,11 +96,11 @@ extension WorkerStore {
                     WHERE incarnation > 0 AND heartbeat_at > started_at
                         AND heartbeat_at >= clock_timestamp() - \(Self.interval(lease))
                 ) AS workers,
-                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                (SELECT count(*) FROM pause WHERE \(PauseStore.isAPause)
                     AND tenant_id IS NULL AND host_key IS NULL) AS everything,
-                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                (SELECT count(*) FROM pause WHERE \(PauseStore.isAPause)
                     AND tenant_id IS NOT NULL AND host_key IS NULL) AS tenants,
-                (SELECT count(*) FROM pause WHERE \(Fragment.isAPause)
+                (SELECT count(*) FROM pause WHERE \(PauseStore.isAPause)
                     AND host_key IS NOT NULL) AS hosts,
                 (SELECT max(coalesce(runs_beside, number)) FROM schema_migration
                     WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor

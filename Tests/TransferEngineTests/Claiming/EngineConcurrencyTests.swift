@@ -19,7 +19,7 @@ import TransferTestSupport
         _ fixture: EngineFixture
     ) async throws -> [TransferTask] {
         try #require(
-            try await fixture.stores.tasks.tasks(
+            try await fixture.stores.taskLists.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 filter: TaskFilter(states: [state]),

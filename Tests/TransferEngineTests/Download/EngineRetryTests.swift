@@ -33,7 +33,7 @@ import TransferTestSupport
         }
         let failed = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(failed.state == .failed)
-        let result = try await fixture.stores.control.retryTask(
+        let result = try await fixture.stores.retries.retryTask(
             tenant: fixture.tenant,
             id: id,
             hasBody: false

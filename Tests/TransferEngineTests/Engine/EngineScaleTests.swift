@@ -52,7 +52,7 @@ import TransferTestSupport
     private func census(_ fixture: EngineFixture) async throws -> [TransferState: [TransferTask]] {
         var tasks: [TransferTask] = []
         while true {
-            let page = try await fixture.stores.tasks.tasks(
+            let page = try await fixture.stores.taskLists.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 filter: TaskFilter(),

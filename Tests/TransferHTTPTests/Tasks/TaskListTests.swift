@@ -125,7 +125,7 @@ import TransferWire
 
     @Test func aListOfManySessionsComesToItsEnd() async throws {
         try await APIServer.run { server in
-            let count = 2 * TaskStore.sessionsPerPageMax + 10
+            let count = 2 * TaskListStore.sessionsPerPageMax + 10
             for number in 0..<count {
                 let session = try await server.session("s\(number)")
                 if number % 2 == 0 { _ = try await server.submit(session) }

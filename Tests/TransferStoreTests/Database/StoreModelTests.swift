@@ -143,7 +143,7 @@ private struct StoreModelRun {
 
     private mutating func retry() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
-        let result = try await fixture.stores.control.retryTask(
+        let result = try await fixture.stores.retries.retryTask(
             tenant: fixture.tenant,
             id: id,
             hasBody: false

@@ -177,7 +177,7 @@ import TransferTestSupport
         try await fixture.end(Array(claims[2...3]), .released)
         try await fixture.end([claims[5]], .failed(StoreFixture.failure))
         try await fixture.complete(claims.filter { ![ids[2], ids[3], ids[5]].contains($0.task) })
-        _ = try await fixture.stores.control.retryTask(
+        _ = try await fixture.stores.retries.retryTask(
             tenant: fixture.tenant,
             id: ids[5],
             hasBody: false

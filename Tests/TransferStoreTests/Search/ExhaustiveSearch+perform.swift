@@ -69,7 +69,7 @@ extension ExhaustiveSearch {
         case .resume: _ = try await stores.control.resumeTask(tenant: tenant, id: task)
         case .retryByClient:
             world.allowance.clientRetries -= 1
-            _ = try await stores.control.retryTask(tenant: tenant, id: task, hasBody: false)
+            _ = try await stores.retries.retryTask(tenant: tenant, id: task, hasBody: false)
         case .refuse(let worker, let index, let isHeard):
             try await end(worker, index, .failed(StoreFixture.failure), isHeard, &world)
         case .occupy:

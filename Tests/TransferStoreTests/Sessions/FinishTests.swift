@@ -152,7 +152,7 @@ import TransferTestSupport
             if let left {
                 #expect(left.isFinishing, "round \(round)")
                 #expect(left.progress.outstanding == 1)
-                let page = try await fixture.stores.tasks.tasks(
+                let page = try await fixture.stores.taskLists.tasks(
                     tenant: fixture.tenant,
                     sessionIdentifier: StoreFixture.identifier,
                     filter: TaskFilter(states: [.suspended]),

@@ -256,7 +256,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
         func listed(_ state: TransferState) async throws -> [TaskID]? {
-            try await fixture.stores.tasks.tasks(
+            try await fixture.stores.taskLists.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
                 filter: TaskFilter(states: [state]),

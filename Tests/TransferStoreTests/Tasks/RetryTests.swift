@@ -12,7 +12,7 @@ import TransferTestSupport
         _ fixture: StoreFixture,
         hasBody: Bool = false
     ) async throws -> RetryTaskResult {
-        try await fixture.stores.control.retryTask(
+        try await fixture.stores.retries.retryTask(
             tenant: fixture.tenant,
             id: id,
             hasBody: hasBody

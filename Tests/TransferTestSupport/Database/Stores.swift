@@ -14,7 +14,9 @@ package struct Stores: Sendable {
     package let runs: RunStore
     package let sessions: SessionStore
     package let tasks: TaskStore
+    package let taskLists: TaskListStore
     package let control: ControlStore
+    package let retries: RetryStore
     package let stagedBodies: StagedBodyStore
     package let removals: RemovalStore
     package let cancellations: CancellationStore
@@ -53,7 +55,9 @@ package struct Stores: Sendable {
         runs = RunStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)
+        taskLists = TaskListStore(database)
         control = ControlStore(database)
+        retries = RetryStore(database)
         stagedBodies = StagedBodyStore(database)
         removals = RemovalStore(database)
         cancellations = CancellationStore(database)

@@ -1,15 +1,15 @@
 import Postgres
 import TransferModel
 
-/// Fragments for the queue: rows of `ready_run`, each with runnable tasks whose identifiers follow
-/// each other.
-extension Fragment {
+/// SQL for the queue: rows of `ready_run`, each with runnable tasks whose identifiers follow each
+/// other.
+enum ReadyRuns {
     /// The maximum number of tasks in a run; with that many a row is a quarter of a page.
-    static let readyRunMax = 128
+    static let lengthMax = 128
 
     /// Returns the query for `columns` of the run `r` that holds a task `t`; no row unless the task
     /// is queued.
-    static func selectReadyRun(_ columns: Query) -> Query {
+    static func select(_ columns: Query) -> Query {
         """
         SELECT \(columns) FROM (
             SELECT one_run.ctid AS row, one_run.attempt, one_run.began_at, one_run.task_ids
@@ -25,9 +25,9 @@ extension Fragment {
     /// Returns the statement that puts `tasks` into the queue:
     /// `(host_key, session_id, priority_rank, task_id, attempt, began_at)`.
     ///
-    /// Those whose identifiers follow each other become a run, or a few of at most ``readyRunMax``.
+    /// Those whose identifiers follow each other become a run, or a few of at most ``lengthMax``.
     /// Identifiers that differ in more than their last 48 bits count as not following each other.
-    static func insertReady(_ tasks: Query) -> Query {
+    static func insert(_ tasks: Query) -> Query {
         """
         INSERT INTO ready_run (
             host_key, session_id, priority_rank, last_task_id, attempt, began_at, task_ids)
@@ -49,7 +49,7 @@ extension Fragment {
                 ) i
             ) k
             GROUP BY k.host_key, k.session_id, k.priority_rank, k.attempt, k.began_at, k.prefix,
-                k.number - k.place, (k.place - 1) / \(Int64(readyRunMax))
+                k.number - k.place, (k.place - 1) / \(Int64(lengthMax))
         ) p
         """
     }
@@ -58,12 +58,12 @@ extension Fragment {
     /// queue; they offer `from_ready(task_id, attempt, began_at)`.
     ///
     /// What is left of their runs becomes runs of its own. Two statements that take tasks out of
-    /// the same run find it only once: ``lockRuns(of:)`` comes first, unless the statement is
+    /// the same run find it only once: ``lock(of:)`` comes first, unless the statement is
     /// repeated until no task is left.
-    static let takeReady: Query = """
+    static let take: Query = """
         opened AS (
             DELETE FROM ready_run x WHERE x.ctid = ANY (ARRAY(
-                SELECT r.row FROM target t CROSS JOIN LATERAL (\(selectReadyRun("r.row"))) r))
+                SELECT r.row FROM target t CROSS JOIN LATERAL (\(select("r.row"))) r))
             RETURNING x.host_key, x.session_id, x.priority_rank, x.last_task_id, x.attempt,
                 x.began_at, x.task_ids
         ),
@@ -100,14 +100,14 @@ extension Fragment {
         """
 
     /// A number that no other lock of the service has.
-    private static let runsLockKey: Int32 = 1_952_804_991
+    private static let lockKey: Int32 = 1_952_804_991
 
     /// Returns the statement that orders the rest of the transaction against all others that take
     /// tasks of `session` out of the queue, but not against claims.
     ///
     /// It is a statement of its own, so that the next one sees the runs as they then are, and comes
     /// before every other lock, so that there is no deadlock.
-    static func lockRuns(of session: Query) -> Query {
-        "SELECT pg_advisory_xact_lock(\(runsLockKey), hashtext((\(session))::text))"
+    static func lock(of session: Query) -> Query {
+        "SELECT pg_advisory_xact_lock(\(lockKey), hashtext((\(session))::text))"
     }
 }

@@ -2,8 +2,15 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The tasks of one session, in pages.
-extension TaskStore {
+/// The tasks of a session, or of all sessions of a tenant, in pages.
+package struct TaskListStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+/// The tasks of one session.
+extension TaskListStore {
     /// Returns a page of those of a session's tasks that `filter` names, in order of submission or
     /// in the reverse order; nil when the tenant has no such session.
     ///
@@ -42,7 +49,7 @@ extension TaskStore {
             : Self.page(of: session, filter, after: start, limit: limit + 1)
         let tasks: Query = """
             SELECT r.* FROM page
-            CROSS JOIN LATERAL (\(Self.selectTask) WHERE t.id = page.task_id LIMIT 1) r
+            CROSS JOIN LATERAL (\(TaskStore.selectTask) WHERE t.id = page.task_id LIMIT 1) r
             """
         let key: Query = filter.isNewestFirst ? "id DESC" : "id"
         let rows = try await database.run(
@@ -210,7 +217,7 @@ extension TaskStore {
                 """
                 SELECT 1
                 FROM (SELECT * FROM task t WHERE t.id = l.id LIMIT 1) t
-                CROSS JOIN LATERAL (\(Fragment.selectReadyRun("1"))) r
+                CROSS JOIN LATERAL (\(ReadyRuns.select("1"))) r
                 """
             )
         }
@@ -259,7 +266,7 @@ extension TaskStore {
             page AS MATERIALIZED (
                 SELECT l.id AS task_id
                 FROM look l CROSS JOIN LATERAL (
-                    SELECT 1 FROM task t \(joinPlaces)
+                    SELECT 1 FROM task t \(TaskStore.joinPlaces)
                     WHERE t.id = l.id AND \(condition(filter)) LIMIT 1
                 ) s
                 LIMIT \(limit)
@@ -299,11 +306,13 @@ extension TaskStore {
         return "SELECT t.id FROM (\(all)) t"
     }
 
-    /// Whether `filter` names a task `t` with the places of ``joinPlaces``.
+    /// Whether `filter` names a task `t` with the places of ``TaskStore/joinPlaces``.
     private static func condition(_ filter: TaskFilter) -> Query {
         var conditions: [Query] = []
         if !filter.states.isEmpty {
-            conditions.append("(\(stateOfPlaces)) = ANY (\(filter.states.map(\.rawValue)))")
+            conditions.append(
+                "(\(TaskStore.stateOfPlaces)) = ANY (\(filter.states.map(\.rawValue)))"
+            )
         }
         if let kind = filter.kind { conditions.append("t.kind = \(kind.rawValue)") }
         if let text = filter.clientString { conditions.append("t.client_string = \(text.utf8)") }

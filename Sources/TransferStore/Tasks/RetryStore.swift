@@ -1,10 +1,16 @@
 import Postgres
 package import TransferModel
 
-/// The return of ended tasks to the queue.
-extension ControlStore {
+/// The return of ended tasks to the queue by their clients.
+package struct RetryStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension RetryStore {
     /// The number of tries of a retry that finds the task moving between two tables.
-    private static let retryTriesMax = 20
+    private static let triesMax = 20
 
     /// Returns a failed or cancelled task to the queue, as the same task with a new count of
     /// attempts.
@@ -18,17 +24,17 @@ extension ControlStore {
         id: TaskID,
         hasBody: Bool
     ) async throws(StoreError) -> RetryTaskResult {
-        for _ in 0..<Self.retryTriesMax {
+        for _ in 0..<Self.triesMax {
             let row = try await database.run(
                 """
                 WITH target AS MATERIALIZED (
-                    SELECT \(Self.retryColumns)
+                    SELECT \(Self.columns)
                     FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
                     WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
                         AND CASE WHEN t.upload_is_staged THEN \(hasBody) AND \(Self.hadBody)
                             ELSE true END
                 ),
-                \(retryTargets(count: 1))
+                \(targets(count: 1))
                 SELECT (SELECT count(*) FROM gone) AS retried, (SELECT is_full FROM queue) AS is_full,
                     (SELECT q.maximum FROM quota q WHERE q.is_exceeded LIMIT 1) AS quota_max
                 """
@@ -81,8 +87,8 @@ extension ControlStore {
         coalesce((SELECT o.attempt > 0 FROM outcome o WHERE o.task_id = t.id), false)
         """
 
-    /// The columns of `target` for ``retryTargets(count:)``, of a task `t` in its session `s`.
-    static let retryColumns: Query = """
+    /// The columns of `target` for ``targets(count:)``, of a task `t` in its session `s`.
+    static let columns: Query = """
         t.id, t.tenant_id, t.session_id, t.host_key, t.priority_rank, t.earliest_begin_at,
         CASE WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
             ELSE 'queued'::task_state END AS state,
@@ -95,7 +101,7 @@ extension ControlStore {
     /// Where nothing was outstanding, this begins a generation. In a generation that continues, the
     /// previous end no longer counts; the end of a generation that is over is kept for its last
     /// event. Offers `gone(task_id)`, those that were moved, and `queue` and `quota`.
-    func retryTargets(count: Int64) -> Query {
+    func targets(count: Int64) -> Query {
         """
         batch AS (SELECT tenant_id, count(*) AS count FROM target GROUP BY tenant_id),
         \(database.submissionBounds(count: count)),
@@ -179,7 +185,7 @@ extension ControlStore {
                 t.asks_to_begin
             FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'scheduled'
         ),
-        ready_row AS (\(Fragment.insertReady("""
+        ready_row AS (\(ReadyRuns.insert("""
             SELECT t.host_key, t.session_id, t.priority_rank, t.id, 0::smallint, NULL::timestamptz
             FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'queued'
             """))),
@@ -199,7 +205,7 @@ extension ControlStore {
                         PARTITION BY g.session_id ORDER BY t.state, t.id) - 1 AS place
                     FROM gone g JOIN target t ON t.id = g.task_id
                 ) h
-                GROUP BY session_id, state, place / \(Int64(Fragment.eventRunMax))
+                GROUP BY session_id, state, place / \(Int64(EventRuns.lengthMax))
             ) r JOIN counter c USING (session_id)
         ),
         move_row AS (\(CountStore.recordMoves("""

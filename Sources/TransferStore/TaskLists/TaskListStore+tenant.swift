@@ -2,8 +2,8 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The tasks of all living sessions of a tenant, in pages.
-extension TaskStore {
+/// The tasks of all living sessions of a tenant.
+extension TaskListStore {
     /// The maximum number of sessions that one page looks into.
     package static let sessionsPerPageMax = 50
 

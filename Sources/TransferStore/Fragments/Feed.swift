@@ -1,7 +1,7 @@
 import Postgres
 
-/// Fragments for the feed of a tenant: the events of all its logs in one order.
-extension Fragment {
+/// SQL for the feed of a tenant: the events of all its logs in one order.
+enum Feed {
     /// Returns the statement that says which logs have new events, for statements that move no task
     /// of theirs; ``CountStore/recordMoves(_:)`` says it for all others.
     ///
@@ -32,7 +32,7 @@ extension Fragment {
     ///
     /// Expects `news(tenant_id, session_id)`, each log once; offers `feed_end(tenant_id,
     /// last_position)` for tenants with new positions.
-    static let feedNews: Query = """
+    static let addNews: Query = """
         late AS MATERIALIZED (
             SELECT n.tenant_id, n.session_id, p.last_sequence,
                 coalesce(r.first_occurred_at, now()) AS first_occurred_at,
@@ -96,7 +96,7 @@ extension Fragment {
 
     /// Returns the query for the first rows of a tenant's feed behind `position`, at most as many as
     /// a page of `limit` events can need.
-    static func selectFeedRows(of tenant: Query, after position: Query, limit: Query) -> Query {
+    static func selectRows(of tenant: Query, after position: Query, limit: Query) -> Query {
         """
         SELECT x.first_position, x.last_position, x.session_id, x.first_sequence,
             x.first_occurred_at, x.last_occurred_at
@@ -111,10 +111,10 @@ extension Fragment {
     ///
     /// A position leads to a session and a number in it, and these to the run, in the partitions of
     /// the row's time.
-    static func selectFeed(of tenant: Query, after position: Query, limit: Query) -> Query {
+    static func selectEvents(of tenant: Query, after position: Query, limit: Query) -> Query {
         """
-        SELECT f.first_position + k.sequence - f.first_sequence AS position, \(eventColumns)
-        FROM (\(selectFeedRows(of: tenant, after: position, limit: limit))) f
+        SELECT f.first_position + k.sequence - f.first_sequence AS position, \(EventRuns.columns)
+        FROM (\(selectRows(of: tenant, after: position, limit: limit))) f
         CROSS JOIN LATERAL (
             SELECT f.first_sequence + greatest(\(position) + 1 - f.first_position, 0) AS first,
                 f.first_sequence + least(f.last_position, \(position) + \(limit))
@@ -123,14 +123,14 @@ extension Fragment {
         CROSS JOIN LATERAL (
             SELECT x.* FROM event_run x
             WHERE f.first_position <= \(position) + \(limit) AND x.session_id = f.session_id
-                AND x.last_sequence BETWEEN w.first AND w.last + \(Int64(eventRunMax) - 1)
+                AND x.last_sequence BETWEEN w.first AND w.last + \(Int64(EventRuns.lengthMax) - 1)
                 AND x.first_sequence <= w.last
                 AND x.occurred_at BETWEEN f.first_occurred_at AND f.last_occurred_at
             LIMIT \(limit)
         ) r
         CROSS JOIN LATERAL generate_series(
             greatest(r.first_sequence, w.first), least(r.last_sequence, w.last)) AS k (sequence)
-        \(joinPlace)
+        \(EventRuns.joinPlace)
         """
     }
 }

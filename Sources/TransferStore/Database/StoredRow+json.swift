@@ -1,0 +1,54 @@
+import Postgres
+import TransferModel
+
+/// Columns that hold a document.
+extension StoredRow {
+    func headers(
+        _ column: String,
+        at place: @autoclosure () -> RowSealer.Place
+    ) throws(StoreError) -> [HTTPHeader] {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return [] }
+        return try sealer.open(headers: json.text, at: place())
+    }
+
+    func failure(_ column: String) throws(StoreError) -> TransferFailure? {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }
+        return try StoredJSON.failure(json.text)
+    }
+
+    /// Returns options; none where nothing is stored.
+    func options(_ column: String) throws(StoreError) -> TransferOptions {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else {
+            return TransferOptions()
+        }
+        return try StoredJSON.options(json.text)
+    }
+
+    /// Returns the recurrence in a column of JSON; nil for NULL.
+    func recurrence(_ column: String) throws(StoreError) -> Recurrence? {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }
+        return try StoredJSON.decode(StoredRecurrence.self, json.text).recurrence()
+    }
+
+    /// Returns the metrics in `measurements`; nil without any.
+    func metrics() throws(StoreError) -> AttemptMetrics? {
+        guard let text = try decodeIfPresent("measurements", as: String.self) else { return nil }
+        return try StoredMeasurements.metrics(text)
+    }
+
+    /// Returns the result whose head is in `response_head`; nil without one.
+    func result(bytesReceived: Int64) throws(StoreError) -> TransferResult? {
+        guard let head = try decodeIfPresent("response_head", as: String.self) else { return nil }
+        return try StoredResponseHead.result(
+            head,
+            httpStatus: Int(try decode("http_status", as: Int16.self)),
+            bytesReceived: bytesReceived
+        )
+    }
+
+    /// Returns the details of an event of that kind; nil for any other.
+    func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
+        guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
+        return try decodeIfPresent("details")
+    }
+}
