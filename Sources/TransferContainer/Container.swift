@@ -52,7 +52,7 @@ package final class Container: Sendable {
     ///
     /// Without that directory it fails, and the next attempt creates it again: no thread that runs
     /// many transfers waits here for a new directory to reach the disk.
-    package func createPart(at place: Place) throws(StorageError) -> Int32 {
+    func createPart(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
         let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
         guard descriptor >= 0 else {
@@ -64,7 +64,7 @@ package final class Container: Sendable {
     }
 
     /// Opens an existing part file to continue it; returns nil when there is none.
-    package func openPart(at place: Place) throws(StorageError) -> Int32? {
+    func openPart(at place: Place) throws(StorageError) -> Int32? {
         // Without blocking, in case a pipe has been planted there.
         let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
@@ -74,7 +74,7 @@ package final class Container: Sendable {
     }
 
     /// Opens a file for reading.
-    package func openSource(at place: Place) throws(StorageError) -> Int32 {
+    func openSource(at place: Place) throws(StorageError) -> Int32 {
         // Without blocking, in case it is a pipe.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
@@ -101,7 +101,7 @@ package final class Container: Sendable {
     }
 
     /// Opens or creates a file that is written bit by bit, and the directories above it as needed.
-    package func openToAppend(at place: Place) throws(StorageError) -> Int32 {
+    func openToAppend(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
         var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
         if descriptor < 0, errno == ENOENT {

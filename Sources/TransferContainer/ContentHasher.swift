@@ -38,7 +38,7 @@ package struct ContentHasher {
     ///
     /// Blocks for as long as the reading takes.
     /// - Throws: ``StorageError``; then the bytes taken are unknown and the hasher is useless.
-    package mutating func update(
+    mutating func update(
         file descriptor: Int32,
         range: Range<Int64>
     ) throws(StorageError) {

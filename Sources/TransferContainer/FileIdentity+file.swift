@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
-package import TransferModel
+import TransferModel
 
 extension FileIdentity {
     /// Reads the identity of the file `descriptor`, provided that it has `bytes`.
     ///
     /// A file that has lost some since they were written is no result.
-    package init(of descriptor: Int32, bytes: Int64) throws(StorageError) {
+    init(of descriptor: Int32, bytes: Int64) throws(StorageError) {
         var found = clinux_identity()
         guard clinux_identify(descriptor, "", &found) == 0 else {
             throw StorageError(operation: "statx", errno: errno)

@@ -12,7 +12,7 @@ package struct FileSystemSpace: Equatable, Sendable {
     }
 
     /// Reads the space of the file system that holds an open file (statvfs(3)).
-    package init(of descriptor: Int32) throws(StorageError) {
+    init(of descriptor: Int32) throws(StorageError) {
         var status = statvfs()
         guard fstatvfs(descriptor, &status) == 0 else {
             throw StorageError(operation: "fstatvfs", errno: errno)

@@ -1,3 +1,4 @@
+import TransferContainer
 import TransferModel
 
 /// A change that the database has to be told of.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TransferContainer
 
 /// The lock by which an instance knows that its predecessor in the same data directory is dead.
 ///

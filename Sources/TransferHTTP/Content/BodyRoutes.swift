@@ -31,7 +31,7 @@ struct BodyRoutes: Sendable {
     func offset(of id: TaskID, tenant: TenantID) async throws -> Response {
         _ = try await awaiting(id, tenant: tenant)
         let size = try await onThread { [container] in
-            try StagedBody.size(of: id, tenant: tenant, in: container)
+            try container.size(of: StagedBody.place(of: id, tenant: tenant)) ?? 0
         }
         return Response(status: .noContent, headers: [.uploadOffset: "\(size)"])
     }
@@ -125,7 +125,7 @@ struct BodyRoutes: Sendable {
                 try await ask(for: max(announced, count), to: body, of: tenant)
                 asked = body.size
             }
-            try await onThread { try body.append(chunk) }
+            try await onThread { try chunk.withUnsafeReadableBytes { try body.append($0) } }
             announced -= count
             staged.added(count, of: tenant)
         }

@@ -122,8 +122,8 @@ struct ContentRoutes: Sendable {
             }
         } catch ContentFile.Failure.gone {
             throw Problem(.contentGone)
-        } catch ContentFile.Failure.system(let code) {
-            throw Problem(StorageError(operation: "openat2", errno: code), in: container)
+        } catch ContentFile.Failure.storage(let error) {
+            throw Problem(error, in: container)
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
-import TransferContainer
-import TransferModel
+package import TransferModel
 
 /// The file to which the bytes of one attempt are written; it is closed when this object is
 /// released.
@@ -9,26 +8,30 @@ import TransferModel
 /// `@unchecked Sendable` holds because one side owns it at a time: the loop that writes it hands it
 /// over, through the completer's inbox and its lock, to the thread that makes it durable. A
 /// follower beside them uses only the descriptor, to read.
-final class PartFile: @unchecked Sendable {
+package final class PartFile: @unchecked Sendable {
     /// The number of dirty bytes after which the kernel is asked to start writing, so that the
     /// final fsync of a large file does not wait for all of it.
     private static let writebackInterval: Int64 = 8 << 20
 
-    let place: Container.Place
+    package let place: Container.Place
     /// The fence that names the file.
-    let fence: Fence
+    package let fence: Fence
     private let descriptor: Int32
     /// The ranges of bytes that were written.
-    private(set) var written = ByteRangeSet()
+    package private(set) var written = ByteRangeSet()
     /// Whether bytes are written elsewhere than at the end, so that the size says nothing.
-    private(set) var isSegmented = false
+    package private(set) var isSegmented = false
     private var bytesSubmitted: Int64 = 0
 
     /// The number of bytes written.
-    var bytesWritten: Int64 { written.count }
+    package var bytesWritten: Int64 { written.count }
 
     /// Creates the file empty and locks it.
-    init(_ place: Container.Place, fence: Fence, in container: Container) throws(StorageError) {
+    package init(
+        _ place: Container.Place,
+        fence: Fence,
+        in container: Container
+    ) throws(StorageError) {
         self.place = place
         self.fence = fence
         descriptor = try container.createPart(at: place)
@@ -40,7 +43,7 @@ final class PartFile: @unchecked Sendable {
     ///
     /// Returns nil when there are none, or when somebody still writes them: a worker that was
     /// declared dead but only sleeps holds its lock, while the lock of a killed process is gone.
-    init?(
+    package init?(
         goingOnWith partial: PartialDownload,
         at place: Container.Place,
         in container: Container
@@ -71,7 +74,7 @@ final class PartFile: @unchecked Sendable {
     deinit { close(descriptor) }
 
     /// Releases the file to the next attempt; this one writes nothing more.
-    func unlock() { _ = flock(descriptor, LOCK_UN) }
+    package func unlock() { _ = flock(descriptor, LOCK_UN) }
 
     /// Marks the file as one whose size says nothing, and reserves the space it will need.
     ///
@@ -79,7 +82,7 @@ final class PartFile: @unchecked Sendable {
     /// whoever finds the file after a kill must know, whatever was stored about it.
     ///
     /// - Returns: false where the file system cannot keep the mark.
-    func beginSegments(total: Int64) throws(StorageError) -> Bool {
+    package func beginSegments(total: Int64) throws(StorageError) -> Bool {
         guard !isSegmented else { return true }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
@@ -98,7 +101,7 @@ final class PartFile: @unchecked Sendable {
     }
 
     /// Removes the mark of ``beginSegments(total:)`` from a complete file.
-    func endSegments() throws(StorageError) {
+    package func endSegments() throws(StorageError) {
         guard isSegmented else { return }
         var status = stat()
         guard fstat(descriptor, &status) == 0,
@@ -110,7 +113,7 @@ final class PartFile: @unchecked Sendable {
     private static let segmentedBit = mode_t(S_ISVTX)
 
     /// Writes all of `bytes` at `offset`, or after the written bytes if it is nil.
-    func write(
+    package func write(
         _ bytes: UnsafeRawBufferPointer,
         at offset: Int64? = nil
     ) throws(StorageError) {
@@ -149,7 +152,7 @@ final class PartFile: @unchecked Sendable {
     /// Feeds bytes that were written before to the hasher.
     ///
     /// Blocks while reading; may be called from any thread because it only reads.
-    func hash(
+    package func hash(
         _ range: Range<Int64>,
         into hasher: inout ContentHasher
     ) throws(StorageError) {
@@ -158,14 +161,14 @@ final class PartFile: @unchecked Sendable {
 
     /// Returns the identity of the file, whatever its name is later; asked once its bytes are
     /// durable.
-    func identity() throws(StorageError) -> FileIdentity {
+    package func identity() throws(StorageError) -> FileIdentity {
         try FileIdentity(of: descriptor, bytes: bytesWritten)
     }
 
     /// Makes the bytes durable.
     ///
     /// After an error they may be lost, and repeating the call does not tell: the attempt is over.
-    func sync() throws(StorageError) {
+    package func sync() throws(StorageError) {
         guard fdatasync(descriptor) == 0 else {
             throw StorageError(operation: "fdatasync", errno: errno)
         }
