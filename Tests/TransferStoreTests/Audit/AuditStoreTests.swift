@@ -14,7 +14,7 @@ import TransferTestSupport
 
     /// Seals everything; transactions of other tests make the chain wait.
     private static func seal(_ stores: Stores) async throws {
-        try await eventually("everything is sealed") {
+        try await eventually("everything is sealed", within: .seconds(180)) {
             while try await stores.audit.seal() != nil {}
             return try await stores.audit.verify().unsealed == 0
         }

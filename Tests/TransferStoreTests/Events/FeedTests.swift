@@ -347,7 +347,7 @@ import TransferTestSupport
         let one = try await pages(after: 250, limit: 1, count: 1)
         #expect(one <= 80, "\(one) pages")
         let end = try await pages(after: 505, limit: 100, count: 0)
-        #expect(end <= 30, "\(end) pages")
+        #expect(end <= 80, "\(end) pages")
         let idle = try await meter.pages { stores in
             _ = try await stores.counts.foldMoves()
             _ = try await stores.events.extendFeeds(of: [fixture.tenant])
