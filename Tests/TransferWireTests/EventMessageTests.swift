@@ -4,32 +4,35 @@ import Testing
 @testable import TransferWire
 
 @Suite struct EventMessageTests {
-    private static let message = EventMessage(
-        id: "0193",
-        type: "task.failed",
-        timestamp: Timestamp(Date(timeIntervalSince1970: 1)),
-        data: EventMessage.Content(
+    private static let message: EventMessage = {
+        var data = EventMessage.Content(
             client: "app",
             sessionIdentifier: "a/b",
             sessionID: "0194",
             sequence: 7,
-            generation: 2,
-            task: EventMessage.Task(
-                id: "t",
-                state: "failed",
-                attempt: 1,
-                clientPersistedString: "é\0",
-                countOfBytesReceived: 3,
-                error: TaskDocument.Failure(
-                    domain: "http",
-                    code: "http_status",
-                    message: "404.",
-                    httpStatus: 404,
-                    isRetryable: false
-                )
+            generation: 2
+        )
+        data.task = EventMessage.Task(
+            id: "t",
+            state: "failed",
+            attempt: 1,
+            clientPersistedString: "é\0",
+            countOfBytesReceived: 3,
+            error: TaskDocument.Failure(
+                domain: "http",
+                code: "http_status",
+                message: "404.",
+                httpStatus: 404,
+                isRetryable: false
             )
         )
-    )
+        return EventMessage(
+            id: "0193",
+            type: "task.failed",
+            timestamp: Timestamp(Date(timeIntervalSince1970: 1)),
+            data: data
+        )
+    }()
 
     @Test func bytesAreAlwaysTheSame() throws {
         let text = String(decoding: try WireEncoder.encode(Self.message), as: UTF8.self)
@@ -50,32 +53,21 @@ import Testing
     }
 
     @Test func summaryLiesFlatInItsData() throws {
-        let message = EventMessage(
-            id: "0193",
-            type: "session.events_finished",
-            timestamp: Timestamp(Date(timeIntervalSince1970: 1)),
-            data: EventMessage.Content(
-                client: nil,
-                sessionIdentifier: "s",
-                sessionID: nil,
-                sequence: 9,
-                generation: 1,
-                summary: EventMessage.Summary(
-                    completed: 2,
-                    failed: 1,
-                    cancelled: 0,
-                    failedTasks: [
-                        EventMessage.FailedTask(
-                            id: "t",
-                            clientPersistedString: nil,
-                            code: "timed_out"
-                        )
-                    ],
-                    failedTasksURL: "/v1/sessions/s/tasks?state=failed"
-                )
-            )
+        var data = EventMessage.Content(
+            client: nil,
+            sessionIdentifier: "s",
+            sessionID: nil,
+            sequence: 9,
+            generation: 1
         )
-        let text = String(decoding: try WireEncoder.encode(message.data), as: UTF8.self)
+        data.completed = 2
+        data.failed = 1
+        data.cancelled = 0
+        data.failedTasks = [
+            EventMessage.FailedTask(id: "t", clientPersistedString: nil, code: "timed_out")
+        ]
+        data.failedTasksURL = "/v1/sessions/s/tasks?state=failed"
+        let text = String(decoding: try WireEncoder.encode(data), as: UTF8.self)
         #expect(
             text == #"""
                 {"cancelled":0,"completed":2,"failed":1,"failed_tasks":[{"code":"timed_out",\#

@@ -46,9 +46,16 @@ extension StoredRow {
         )
     }
 
-    /// Returns the details of an event of that kind; nil for any other.
-    func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
-        guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
-        return try decodeIfPresent("details")
+    /// Returns the details of an event whose kind has some.
+    func details<Value: Decodable>(as type: Value.Type) throws(StoreError) -> Value {
+        try json("details", as: type)
+    }
+
+    /// Returns the value of a column of JSON that is not NULL.
+    func json<Value: Decodable>(
+        _ column: String,
+        as type: Value.Type
+    ) throws(StoreError) -> Value {
+        try StoredJSON.decode(type, decode(column, as: JSONText.self).text)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Postgres
 import TransferModel
 
 private struct StoredChange: Decodable {
@@ -22,32 +21,20 @@ private struct StoredRun: Decodable {
     let reason: String?
 }
 
-extension ClientEvent {
-    /// Creates the content of an event in a client's log; nil for any other event.
-    init?(_ row: StoredRow) throws(StoreError) {
-        let kind = try row.word("kind", as: SessionEvent.Kind.self)
-        guard let json = try row.details(of: kind) else { return nil }
-        switch kind {
-        case .clientLifecycleChanged: self = .lifecycle(try LifecycleChange(stored: json.text))
-        case .assertionExpiring, .assertionExpired:
-            let stored = try StoredJSON.decode(StoredAssertion.self, json.text)
-            self = .assertion(
-                AssertionNotice(
-                    id: AssertionID(stored.id),
-                    name: stored.name,
-                    expiresAt: Date(microsecondsSince1970: stored.expires_at_us)
-                )
-            )
-        case .backgroundTaskLaunch, .backgroundTaskExpiring, .backgroundTaskExpired:
-            self = .run(try RunNotice(stored: json.text))
-        default: return nil
-        }
+extension ClientEvent.AssertionNotice {
+    init(_ row: StoredRow) throws(StoreError) {
+        let stored = try row.details(as: StoredAssertion.self)
+        self.init(
+            id: AssertionID(stored.id),
+            name: stored.name,
+            expiresAt: Date(microsecondsSince1970: stored.expires_at_us)
+        )
     }
 }
 
 extension ClientEvent.RunNotice {
-    fileprivate init(stored json: String) throws(StoreError) {
-        let stored = try StoredJSON.decode(StoredRun.self, json)
+    init(_ row: StoredRow) throws(StoreError) {
+        let stored = try row.details(as: StoredRun.self)
         guard let kind = BackgroundTaskKind(rawValue: stored.kind) else {
             throw StoreError(decoding: "unknown kind of a stored run")
         }
@@ -66,8 +53,8 @@ extension ClientEvent.RunNotice {
 }
 
 extension LifecycleChange {
-    fileprivate init(stored json: String) throws(StoreError) {
-        let stored = try StoredJSON.decode(StoredChange.self, json)
+    init(_ row: StoredRow) throws(StoreError) {
+        let stored = try row.details(as: StoredChange.self)
         guard let from = Client.Lifecycle(rawValue: stored.from),
             let to = Client.Lifecycle(rawValue: stored.to),
             let reason = Reason(rawValue: stored.reason)

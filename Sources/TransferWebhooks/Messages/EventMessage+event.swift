@@ -17,27 +17,26 @@ extension EventMessage {
             sessionIdentifier: event.sessionIdentifier,
             sessionID: event.sessionIdentifier == nil ? nil : event.session.uuid.text,
             sequence: event.sequence,
-            generation: event.generation,
-            task: event.task.map { Task($0, linkBase: linkBase) },
-            summary: event.summary.map { summary in
-                let path = APIPath.failedTasks(
-                    ofSession: event.sessionIdentifier ?? "",
-                    of: event.client?.nameInLinks
-                )
-                return Summary(summary, failedTasksURL: "\(linkBase ?? "")\(path)")
-            },
-            closing: closing,
-            subscription: event.disabledSubscription.map(DisabledSubscription.init),
-            expiredEvents: event.expiredEvents.map(ExpiredEvents.init),
-            pending: event.pendingTasks.map { pending in
-                Pending(
-                    waitingToBegin: pending.waitingToBegin,
-                    waitingForAuthentication: pending.waitingForAuthentication,
-                    taskIDs: pending.tasks.map(\.description)
-                )
-            }
+            generation: event.generation
         )
-        if let clientEvent = event.clientEvent { data.add(clientEvent) }
+        switch event.payload {
+        case .task(let task): data.task = Task(task, linkBase: linkBase)
+        case .generation(let summary):
+            let path = APIPath.failedTasks(
+                ofSession: event.sessionIdentifier ?? "",
+                of: event.client?.nameInLinks
+            )
+            data.add(summary, failedTasksURL: "\(linkBase ?? "")\(path)", closing)
+        case .pending(let pending):
+            data.waitingToBegin = pending.waitingToBegin
+            data.waitingForAuthentication = pending.waitingForAuthentication
+            data.pendingTaskIDs = pending.tasks.map(\.description)
+        case .nothing: break
+        case .client(let event): data.add(event)
+        case .subscriptionDisabled(let subscription):
+            data.subscription = DisabledSubscription(subscription)
+        case .eventsExpired(let events): data.expiredEvents = ExpiredEvents(events)
+        }
         self.init(
             id: event.id.text,
             type: event.kind.rawValue,
@@ -48,6 +47,28 @@ extension EventMessage {
 }
 
 extension EventMessage.Content {
+    fileprivate mutating func add(
+        _ summary: SessionEvent.GenerationSummary,
+        failedTasksURL: String,
+        _ closing: EventMessage.Closing?
+    ) {
+        completed = summary.completed
+        failed = summary.failed
+        cancelled = summary.cancelled
+        failedTasks = summary.failedTasks.map { task in
+            EventMessage.FailedTask(
+                id: task.id.description,
+                clientPersistedString: task.clientString?.string,
+                isClientPersistedStringOmitted: task.isClientStringOmitted ? true : nil,
+                code: task.code.rawValue
+            )
+        }
+        self.failedTasksURL = failedTasksURL
+        guard let closing else { return }
+        deadLetters = closing.deadLetters == 0 ? nil : closing.deadLetters
+        ackToken = closing.ackToken
+    }
+
     fileprivate mutating func add(_ event: ClientEvent) {
         switch event {
         case .lifecycle(let change):
@@ -119,25 +140,6 @@ extension EventMessage.ExpiredEvents {
             sessionIdentifier: events.sessionIdentifier,
             firstSequence: events.sequences.lowerBound,
             lastSequence: events.sequences.upperBound
-        )
-    }
-}
-
-extension EventMessage.Summary {
-    init(_ summary: SessionEvent.GenerationSummary, failedTasksURL: String) {
-        self.init(
-            completed: summary.completed,
-            failed: summary.failed,
-            cancelled: summary.cancelled,
-            failedTasks: summary.failedTasks.map { task in
-                EventMessage.FailedTask(
-                    id: task.id.description,
-                    clientPersistedString: task.clientString?.string,
-                    isClientPersistedStringOmitted: task.isClientStringOmitted ? true : nil,
-                    code: task.code.rawValue
-                )
-            },
-            failedTasksURL: failedTasksURL
         )
     }
 }

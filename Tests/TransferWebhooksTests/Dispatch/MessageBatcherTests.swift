@@ -38,11 +38,10 @@ import TransferModel
                 client: .default,
                 sessionIdentifier: "nightly",
                 sequence: sequence,
-                kind: finished.contains(sequence) ? .sessionEventsFinished : .taskCreated,
+                kind: finished.contains(sequence) ? .sessionEventsFinished : .sessionInvalidated,
                 generation: 1,
                 occurredAt: Date(timeIntervalSince1970: 0),
-                task: nil,
-                summary: nil
+                payload: .nothing
             )
         }
     }

@@ -12,8 +12,7 @@ import TransferModel
     private func event(
         identifier: String = "nightly",
         of client: ClientID = .default,
-        task: SessionEvent.TaskSnapshot? = nil,
-        summary: SessionEvent.GenerationSummary? = nil
+        _ payload: SessionEvent.Payload
     ) -> SessionEvent {
         SessionEvent(
             id: id,
@@ -21,12 +20,15 @@ import TransferModel
             client: client,
             sessionIdentifier: identifier,
             sequence: 7,
-            kind: task == nil ? .sessionEventsFinished : .taskFailed,
+            kind: kind(payload),
             generation: 2,
             occurredAt: Date(timeIntervalSince1970: 1_772_366_400),
-            task: task,
-            summary: summary
+            payload: payload
         )
+    }
+
+    private func kind(_ payload: SessionEvent.Payload) -> SessionEvent.Kind {
+        if case .task = payload { .taskFailed } else { .sessionEventsFinished }
     }
 
     private func body(_ event: SessionEvent, linkBase: String? = nil) throws -> String {
@@ -45,7 +47,7 @@ import TransferModel
             failure: TransferFailure(.httpStatus, "The server answered 404.", httpStatus: 404)
         )
         #expect(
-            try body(event(task: task))
+            try body(event(.task(task)))
                 == #"{"data":{"client":"default","generation":2,"sequence":7,"#
                 + #""session_id":"abcdef01-0203-4405-8607-08090a0b0c0d","#
                 + #""session_identifier":"nightly","#
@@ -68,7 +70,7 @@ import TransferModel
             ]
         )
         let text = try body(
-            event(identifier: "a b/é", of: ClientID(stored: "app"), summary: summary),
+            event(identifier: "a b/é", of: ClientID(stored: "app"), .generation(summary)),
             linkBase: "https://example.com"
         )
         #expect(text.contains(#""completed":5"#))
@@ -86,11 +88,13 @@ import TransferModel
 
     @Test func writesTheSameBytesEachTime() throws {
         let event = event(
-            summary: SessionEvent.GenerationSummary(
-                completed: 1,
-                failed: 2,
-                cancelled: 3,
-                failedTasks: []
+            .generation(
+                SessionEvent.GenerationSummary(
+                    completed: 1,
+                    failed: 2,
+                    cancelled: 3,
+                    failedTasks: []
+                )
             )
         )
         let bodies = try Set((0..<20).map { _ in try body(event) })

@@ -42,11 +42,11 @@ public struct EventMessage: Codable, Sendable {
         /// The generation of the session.
         public let generation: Int64
         /// The task that the event is about.
-        public let task: Task?
+        public var task: Task?
         /// The disabled subscription, only in `subscription.disabled`.
-        public let subscription: DisabledSubscription?
+        public var subscription: DisabledSubscription?
         /// The expired events, only in `subscription.events_expired`.
-        public let expiredEvents: ExpiredEvents?
+        public var expiredEvents: ExpiredEvents?
         /// The move of the client, only in `client.lifecycle_changed`.
         public var lifecycle: ClientEventDocument.Lifecycle?
         /// The assertion, only in `assertion.expiring` and `assertion.expired`.
@@ -55,59 +55,40 @@ public struct EventMessage: Codable, Sendable {
         public var backgroundTask: ClientEventDocument.Run?
         /// The number of tasks that wait to begin; this and the next two only in
         /// `session.events_pending`.
-        public let waitingToBegin: Int64?
+        public var waitingToBegin: Int64?
         /// The number of tasks that wait for a credential.
-        public let waitingForAuthentication: Int64?
+        public var waitingForAuthentication: Int64?
         /// The first of the waiting tasks.
-        public let pendingTaskIDs: [String]?
+        public var pendingTaskIDs: [String]?
         /// The number of completed tasks of the generation.
-        public let completed: Int64?
+        public var completed: Int64?
         /// The number of failed tasks of the generation.
-        public let failed: Int64?
+        public var failed: Int64?
         /// The number of cancelled tasks of the generation.
-        public let cancelled: Int64?
+        public var cancelled: Int64?
         /// The first failed tasks; all of them are at ``failedTasksURL``.
-        public let failedTasks: [FailedTask]?
+        public var failedTasks: [FailedTask]?
         /// The link to the list of all failed tasks.
-        public let failedTasksURL: String?
+        public var failedTasksURL: String?
         /// The number of events of the generation that were given up and not delivered to the
         /// subscription; absent for none, and in pages.
-        public let deadLetters: Int64?
+        public var deadLetters: Int64?
         /// The token that a subscriber which answers 202 posts to `…/events/ack`; absent in pages.
-        public let ackToken: String?
+        public var ackToken: String?
 
-        /// Creates the value from its parts.
+        /// Creates the value with what every event has; the rest depends on its type.
         public init(
             client: String?,
             sessionIdentifier: String?,
             sessionID: String?,
             sequence: Int64,
-            generation: Int64,
-            task: Task? = nil,
-            summary: Summary? = nil,
-            closing: Closing? = nil,
-            subscription: DisabledSubscription? = nil,
-            expiredEvents: ExpiredEvents? = nil,
-            pending: Pending? = nil
+            generation: Int64
         ) {
             self.client = client
             self.sessionIdentifier = sessionIdentifier
             self.sessionID = sessionID
             self.sequence = sequence
             self.generation = generation
-            self.task = task
-            self.subscription = subscription
-            self.expiredEvents = expiredEvents
-            waitingToBegin = pending?.waitingToBegin
-            waitingForAuthentication = pending?.waitingForAuthentication
-            pendingTaskIDs = pending?.taskIDs
-            completed = summary?.completed
-            failed = summary?.failed
-            cancelled = summary?.cancelled
-            failedTasks = summary?.failedTasks
-            failedTasksURL = summary?.failedTasksURL
-            deadLetters = closing.flatMap { $0.deadLetters == 0 ? nil : $0.deadLetters }
-            ackToken = closing?.ackToken
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -138,52 +119,6 @@ public struct EventMessage: Codable, Sendable {
         public init(deadLetters: Int64, ackToken: String) {
             self.deadLetters = deadLetters
             self.ackToken = ackToken
-        }
-    }
-
-    /// The tasks that wait for their client; its fields lie flat in ``Content``.
-    public struct Pending: Sendable {
-        /// The number of tasks that wait to begin.
-        public let waitingToBegin: Int64
-        /// The number of tasks that wait for a credential.
-        public let waitingForAuthentication: Int64
-        /// The identifiers of the first waiting tasks.
-        public let taskIDs: [String]
-
-        /// Creates the value from its parts.
-        public init(waitingToBegin: Int64, waitingForAuthentication: Int64, taskIDs: [String]) {
-            self.waitingToBegin = waitingToBegin
-            self.waitingForAuthentication = waitingForAuthentication
-            self.taskIDs = taskIDs
-        }
-    }
-
-    /// The outcome of a generation; its fields lie flat in ``Content``.
-    public struct Summary: Sendable {
-        /// The number of completed tasks.
-        public let completed: Int64
-        /// The number of failed tasks.
-        public let failed: Int64
-        /// The number of cancelled tasks.
-        public let cancelled: Int64
-        /// The first failed tasks.
-        public let failedTasks: [FailedTask]
-        /// The link to the list of all failed tasks.
-        public let failedTasksURL: String
-
-        /// Creates the value from its parts.
-        public init(
-            completed: Int64,
-            failed: Int64,
-            cancelled: Int64,
-            failedTasks: [FailedTask],
-            failedTasksURL: String
-        ) {
-            self.completed = completed
-            self.failed = failed
-            self.cancelled = cancelled
-            self.failedTasks = failedTasks
-            self.failedTasksURL = failedTasksURL
         }
     }
 
