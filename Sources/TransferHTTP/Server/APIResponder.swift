@@ -34,7 +34,8 @@ package struct APIResponder: HTTPResponder {
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
-    /// The time before a client is told that it sends too much: its connection has one request at a
+    /// The time before a client is told that it sends too much, that its key is not valid, or once
+    /// more that its request is refused after many that were: its connection has one request at a
     /// time, so that one which goes on regardless costs ten answers a second rather than thousands.
     static let refusalPause: Duration = .milliseconds(100)
 
@@ -60,10 +61,12 @@ package struct APIResponder: HTTPResponder {
             }
             audit?.add(request, context, record, status: status, code: problem.code.rawValue)
             response = answer(to: problem, requestID: requestID)
-            if status == 429 {
-                // A service that stops waits no longer; the answer is sent all the same.
-                try? await Task.sleep(for: Self.refusalPause)
-            }
+        }
+        let status = response.status.code
+        let isFutile = ConnectionTurn.current?.isFutile(after: status) ?? false
+        if isFutile || status == 429 || status == 401 {
+            // A service that stops waits no longer; the answer is sent all the same.
+            try? await Task.sleep(for: Self.refusalPause)
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID

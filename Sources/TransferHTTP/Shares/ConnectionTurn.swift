@@ -13,8 +13,12 @@ final class ConnectionTurn: TaskExecutor {
     /// The turn of the connection that is being served.
     @TaskLocal static var current: ConnectionTurn?
 
+    /// The number of requests that may be refused in a row before an answer waits.
+    static let refusalsMax = 256
+
     private let threads: RequestThreads
     private let latestOwner: Mutex<Owner>
+    private let refusals = Atomic(0)
 
     init(of address: PeerAddress?, on threads: RequestThreads) {
         self.threads = threads
@@ -25,6 +29,16 @@ final class ConnectionTurn: TaskExecutor {
     var owner: Owner {
         get { latestOwner.withLock { $0 } }
         set { latestOwner.withLock { $0 = newValue } }
+    }
+
+    /// Takes note of an answer, and returns whether the connection has brought nothing but requests
+    /// that are refused, and many of them.
+    func isFutile(after status: Int) -> Bool {
+        guard status >= 400 else {
+            refusals.store(0, ordering: .relaxed)
+            return false
+        }
+        return refusals.add(1, ordering: .relaxed).newValue > Self.refusalsMax
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -39,6 +39,16 @@ import TransferTestSupport
         #expect(order == [1, 101, 2, 102, 3, 103])
     }
 
+    @Test func manyRefusalsInARowAreFutile() {
+        let turn = ConnectionTurn(of: nil, on: RequestThreads())
+        for _ in 0..<2 {
+            for _ in 0..<ConnectionTurn.refusalsMax { #expect(!turn.isFutile(after: 400)) }
+            #expect(turn.isFutile(after: 404))
+            #expect(turn.isFutile(after: 503))
+            #expect(!turn.isFutile(after: 200))
+        }
+    }
+
     @Test func randomTurnsLoseNothing() {
         var random = SeededGenerator(state: 7)
         for _ in 0..<100 {

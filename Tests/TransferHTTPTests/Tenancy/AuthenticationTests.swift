@@ -41,12 +41,15 @@ import TransferWire
                 "Bearer \(good) \(good)",
             ]
             for header in headers {
+                let start = ContinuousClock.now
                 let answer = try await server.sendPlain(
                     "GET",
                     "/v1/sessions",
                     fields: [("Authorization", header)]
                 )
                 #expect(answer.status == 401, "\(header)")
+                // Whoever tries many keys is slowed.
+                #expect(ContinuousClock.now - start >= APIResponder.refusalPause)
             }
             let answer = try await server.sendPlain(
                 "GET",
