@@ -86,6 +86,7 @@ extension ActiveTransfer {
         )
         (summary.localAddress, summary.localPort) = end(CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT)
         summary.httpVersion = head?.httpVersion
+        summary.cookies = easy.cookies
         summary.isConnectionReused =
             summary.primaryAddress != nil && easy.long(CURLINFO_NUM_CONNECTS) == 0
         return summary

@@ -35,6 +35,8 @@ final class ActiveTransfer {
     private(set) var isBeginRefused = false
     /// The watch on how long the origin takes to answer.
     private(set) var firstByte: FirstByteWatch
+    /// The watch on how fast the body moves.
+    var speed: SpeedWatch
     /// The pacing that holds each direction to its rate, with the directions that it has paused.
     var pacing: Pacing
     private var upload: Upload
@@ -96,24 +98,28 @@ final class ActiveTransfer {
             hasSmallBody: (request.body?.count ?? .max) < 64 * 1024
         )
         firstByte = FirstByteWatch(timeout: request.firstByteTimeout)
+        speed = SpeedWatch(limit: request.speedLimit)
         pacing = Pacing(request, debtors: debtors, at: now)
         upload = Upload(request)
         canBePaused = !request.offersHTTP2 || CurlLoop.libraryVersion.isHTTP2Sound
         headParser = HeadParser(bytesMax: request.headerBytesMax, linesMax: request.headerLinesMax)
     }
 
-    /// Returns the timeout that has expired, or nil.
+    /// Returns the timeout that has expired, or nil; starts the next period of ``speed``.
     func timeout(at now: ContinuousClock.Instant) -> CurlError.Timeout? {
         if let totalDeadline, totalDeadline <= now { return .total }
         if firstByte.isOverdue(at: now) { return .firstByte }
+        if speed.isTooSlow(at: now) { return .lowSpeed }
         return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
     }
 
     /// Returns when a timeout would next expire or might have started, if nothing happens.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         var deadline = lastActivity + bounds.inactivityTimeout
-        if let totalDeadline { deadline = min(deadline, totalDeadline) }
-        return firstByte.deadline(at: now).map { min(deadline, $0) } ?? deadline
+        for other in [totalDeadline, firstByte.deadline(at: now), speed.deadline(at: now)] {
+            if let other { deadline = min(deadline, other) }
+        }
+        return deadline
     }
 
     private var totalDeadline: ContinuousClock.Instant? {
@@ -126,6 +132,7 @@ final class ActiveTransfer {
         // A pause that a rate demands ends later anyway.
         lastActivity = max(lastActivity, min(now, lastActivity + gap))
         firstByte.excuse(gap, at: now)
+        speed.excuse(gap, at: now)
         guard firstByte.requestStart == nil else { return }
         do throws(CurlError) {
             try easy.set(connectTimeout: bounds.connectTimeout - lookupTime + excused)
@@ -161,6 +168,7 @@ final class ActiveTransfer {
             return end(.badResponse)
         case .head(let head):
             self.head = head
+            speed.begin(at: now)
             let head = bounds.decodesBody ? head.decoded : head
             if let length = head.contentLength, length > bounds.bodyBytesMax, !bounds.isHead {
                 return end(.bodyTooLarge)
@@ -190,6 +198,7 @@ final class ActiveTransfer {
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
         else { return end(.bodyTooLarge) }
         bytesReceived += Int64(body.count)
+        speed.move(Int64(body.count))
         // A connection of HTTP/2 has frames of its own, and also carries others' responses.
         if let socket, head?.httpVersion.hasPrefix("1") ?? false,
             framing.isExceeded(on: socket, body: bytesReceived, at: now)
@@ -230,8 +239,11 @@ final class ActiveTransfer {
         guard count > 0 else { return }
         let now = ContinuousClock.now
         lastActivity = now
+        speed.move(count)
         pacing.sent(count, by: self, at: now, isLast: upload.isWhole)
-        if upload.isWhole { firstByte.bodySent(at: now) }
+        guard upload.isWhole else { return }
+        firstByte.bodySent(at: now)
+        if head == nil { speed.end() }
     }
 
     func allowsConnection(to address: SocketAddress?) -> Bool {
@@ -255,7 +267,9 @@ final class ActiveTransfer {
         }
         // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
-        firstByte.begin(at: .now, sendsBody: !upload.isWhole)
+        let now = ContinuousClock.now
+        firstByte.begin(at: now, sendsBody: !upload.isWhole)
+        if !upload.isWhole { speed.begin(at: now) }
         return true
     }
 

@@ -4,8 +4,7 @@ import Foundation
 extension EasyHandle {
     /// The numeric options that are the same for every transfer.
     ///
-    /// Low-speed limits are left out on purpose: they wake each transfer every second, while the
-    /// inactivity timer of ``CurlRequest`` also covers the wait for the first byte.
+    /// Low-speed limits are left out on purpose: see ``SpeedWatch``.
     static let fixedNumbers: [(option: CURLoption, value: Int)] = [
         // Redirects are followed in a higher layer, which judges each hop again.
         (CURLOPT_FOLLOWLOCATION, 0),
@@ -65,6 +64,12 @@ extension EasyHandle {
         if !request.isReplayable {
             // On a kept connection that turns out to be dead, libcurl 7.88 sends even a POST again.
             try set(CURLOPT_FRESH_CONNECT, 1)
+        }
+        if let jar = request.cookies {
+            try keep(jar)
+            // One field holds these and those of the jar (RFC 6265 §5.4).
+            let own = request.headers.filter { Self.isCookie($0.name) }.map(\.value)
+            if !own.isEmpty { try set(CURLOPT_COOKIE, own.joined(separator: "; ")) }
         }
         try configureMethod(request)
         try set(headerLines: Self.headerLines(request))
@@ -136,6 +141,10 @@ extension EasyHandle {
         try set(CURLOPT_CUSTOMREQUEST, request.method)
     }
 
+    private static func isCookie(_ name: String) -> Bool {
+        name.isEqualIgnoringASCIICase(to: "Cookie")
+    }
+
     private static func headerLines(_ request: CurlRequest) -> [String] {
         // Waiting for "100 Continue" costs a second if an origin does not support it.
         var lines = ["Expect:"]
@@ -144,7 +153,8 @@ extension EasyHandle {
             // Otherwise libcurl would declare every body to be a form.
             lines.append("Content-Type:")
         }
-        for (name, value) in request.headers {
+        for (name, value) in request.headers
+        where request.cookies == nil || !isCookie(name) {
             lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
         }
         return lines

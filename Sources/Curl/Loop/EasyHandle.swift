@@ -9,6 +9,9 @@ import CCurl
     /// The list of the host's addresses, which libcurl refers to in the same way.
     private var addressList: UnsafeMutablePointer<curl_slist>?
 
+    /// Whether the handle has cookies, which curl_easy_reset(3) would leave to the next transfer.
+    private(set) var hasCookies = false
+
     /// The buffer for libcurl's words about an error (CURLOPT_ERRORBUFFER(3)).
     private let words: UnsafeMutableBufferPointer<CChar>
 
@@ -58,6 +61,29 @@ import CCurl
         unsafe curl_slist_free_all(addressList)
         unsafe addressList = list
         try check(unsafe ccurl_set_list(raw, CURLOPT_RESOLVE, list))
+    }
+
+    /// Sends the cookies of `jar`, and keeps those that the response sets, for ``cookies``.
+    func keep(_ jar: CookieJar) throws(CurlError) {
+        hasCookies = true
+        // No file has this name, which makes libcurl keep cookies (CURLOPT_COOKIEFILE(3)).
+        try set(CURLOPT_COOKIEFILE, "")
+        for line in jar.lines { try set(CURLOPT_COOKIELIST, line) }
+    }
+
+    /// The cookies that are kept; nil when none are.
+    var cookies: CookieJar? {
+        guard hasCookies else { return nil }
+        var list: UnsafeMutablePointer<curl_slist>?
+        unsafe ccurl_get_list(raw, CURLINFO_COOKIELIST, &list)
+        defer { unsafe curl_slist_free_all(list) }
+        var lines: [String] = []
+        var next = unsafe list
+        while let entry = unsafe next {
+            lines.append(unsafe String(cString: entry.pointee.data))
+            unsafe next = entry.pointee.next
+        }
+        return CookieJar(lines: lines)
     }
 
     func set(_ option: CURLoption, _ value: Int) throws(CurlError) {

@@ -297,6 +297,7 @@ import Foundation
         let rest = transfer.pacing.update(at: now)
         // A pause that we want does not count as inactivity of the origin.
         if before.end != nil || rest.end != nil { transfer.lastActivity = rest.end ?? now }
+        transfer.speed.pause(rest.end != nil, at: now)
         if let end = rest.end {
             pauseTimers[id] = loop.schedule(after: end - now) { [unowned self] in
                 pauseIsOver(id)
@@ -350,7 +351,7 @@ import Foundation
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
         // A handle that never got as far as a connection, for example without an address, still has
         // its buffer and is of no use: with a buffer, libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
-        if result == CURLE_OK, idleHandles.count < Self.idleHandlesMax {
+        if result == CURLE_OK, !transfer.easy.hasCookies, idleHandles.count < Self.idleHandlesMax {
             transfer.easy.reset()
             idleHandles.append(transfer.easy)
         }

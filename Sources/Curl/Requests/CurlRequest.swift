@@ -34,6 +34,8 @@ package struct CurlRequest: Sendable {
     ///
     /// Pauses that a rate demands do not count.
     package var inactivityTimeout: Duration = Self.inactivityTimeoutDefault
+    /// The slowest that a body may move, in either direction, or nil for no limit.
+    package var speedLimit: SpeedLimit?
     /// The longest time for the whole transfer, or nil for no limit.
     package var totalTimeout: Duration?
     /// The maximum size in bytes of all response headers: informational, final and trailers.
@@ -57,6 +59,8 @@ package struct CurlRequest: Sendable {
     package var sendRateMax: Int64?
     /// The rates that the transfer keeps together with others, besides its own.
     package var sharedRates: [SharedRate] = []
+    /// The cookies to send where they belong, and to add to; nil to send and keep none.
+    package var cookies: CookieJar?
     /// The TLS settings; without effect on `http` URLs.
     package var tls = TLSSettings()
     /// The versions to offer.
@@ -81,6 +85,20 @@ package struct CurlRequest: Sendable {
     /// Called on the loop's thread, before each connection and each time the request is sent, even
     /// when libcurl repeats it by itself.
     package var mayBegin: @Sendable () -> Bool = { true }
+
+    /// The bytes that a body must move, on average over each period; neither the wait for an answer nor
+    /// pauses that a rate demands are part of one.
+    package struct SpeedLimit: Sendable {
+        /// The least number of bytes per second.
+        package let bytesPerSecond: Int64
+        /// The length of a period.
+        package let period: Duration
+
+        package init(bytesPerSecond: Int64, period: Duration) {
+            self.bytesPerSecond = bytesPerSecond
+            self.period = period
+        }
+    }
 
     /// The maximum number of decoded bytes for each coded byte; a larger body is `bodyTooLarge`, once
     /// it has ``decodedBytesFree``.

@@ -10,6 +10,8 @@ package struct CurlError: Error, Sendable {
         case inactivity
         /// ``CurlRequest/totalTimeout``.
         case total
+        /// ``CurlRequest/speedLimit``.
+        case lowSpeed
     }
 
     /// The kinds of failure a caller can tell apart.

@@ -47,6 +47,8 @@ package struct CurlSummary: Sendable {
     package var httpVersion: String?
     /// Whether the request went over a connection kept from an earlier transfer.
     package var isConnectionReused = false
+    /// The cookies after the transfer; nil when the request kept none.
+    package var cookies: CookieJar?
     /// Whether the end of the body was framed; false when it simply ended with the connection.
     package var isLengthVerified = false
 

@@ -4,11 +4,7 @@ import TransferModel
 extension AttemptMetrics {
     /// Adopts what libcurl has measured of the latest request.
     mutating func note(_ result: Result<CurlSummary, CurlError>) {
-        let summary =
-            switch result {
-            case .success(let summary): summary
-            case .failure(let error): error.summary
-            }
+        let summary = result.summary
         nameLookup = summary.timings.nameLookup
         connect = summary.timings.connect
         tls = summary.timings.tls

@@ -20,6 +20,9 @@ extension TaskClaim {
     /// Whether the origin may see the request twice.
     var isIdempotent: Bool { options.isIdempotent ?? request.isIdempotent }
 
+    /// The cookies with which an attempt starts: none, or nil when it does not keep any.
+    var cookies: CookieJar? { options.keepsCookies ?? false ? CookieJar() : nil }
+
     /// Returns what a failure of an attempt means when its request may have reached the origin.
     ///
     /// A request that must not be sent twice is sent again only when the origin has said that it
@@ -52,8 +55,10 @@ extension CurlRequest {
         _ claim: TaskClaim,
         remaining: Duration,
         isAtOrigin: Bool,
+        cookies: CookieJar?,
         userAgent: String
     ) {
+        self.cookies = cookies
         decodesBody = claim.options.decompresses ?? false
         // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3); libcurl names the
         // codings that it decodes.
@@ -69,6 +74,13 @@ extension CurlRequest {
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte
+        speedLimit = claim.options.bytesPerSecondMin.map { bytes in
+            SpeedLimit(
+                bytesPerSecond: bytes,
+                period: claim.options.timeoutForLowSpeed
+                    ?? TransferOptions.timeoutForLowSpeedDefault
+            )
+        }
         tls.certificateAuthorities = claim.options.certificateAuthorities?.pem
         tls.furtherAuthorities = claim.tenantAuthorities?.pem
         if isAtOrigin, let own = claim.clientCertificate {

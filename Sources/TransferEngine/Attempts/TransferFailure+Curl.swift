@@ -29,6 +29,8 @@ extension TransferFailure {
             self.init(.timedOut, "No byte arrived for the session's timeout_for_request.")
         case .timedOut(.total):
             self.init(.timedOut, "The transfer took longer than timeout_for_resource.")
+        case .timedOut(.lowSpeed):
+            self.init(.timedOut, "The body moved slower than bytes_per_second_min.")
         case .connectionLost:
             self.init(.connectionLost, "The connection to the server broke.")
         case .truncated:
@@ -50,7 +52,8 @@ extension TransferFailure {
         }
         isAboutHost =
             switch error.code {
-            case .timedOut(.total), .outOfMemory, .outOfDescriptors, .tooManyTransfers,
+            case .timedOut(.total), .timedOut(.lowSpeed), .outOfMemory, .outOfDescriptors,
+                .tooManyTransfers,
                 .bodySourceFailed, .aborted, .cancelled:
                 false
             default: true

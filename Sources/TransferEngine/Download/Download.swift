@@ -62,6 +62,8 @@ final class Download: CurlSink, TransferAttempt {
         /// Whether no redirect has led to another origin; once one has, secrets are withheld
         /// permanently.
         var isAtOrigin = true
+        /// The cookies of this attempt, of the hosts that set them; nil when it keeps none.
+        var cookies: CookieJar?
         var request: TransferRequest
         var part: PartFile?
         /// The version of the file that the part holds, and its size; nil when it cannot be
@@ -130,6 +132,7 @@ final class Download: CurlSink, TransferAttempt {
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 headers: claim.headers,
+                cookies: claim.cookies,
                 request: claim.request,
                 // The stored values, until the file has been examined.
                 bytesReceived: claim.partial?.bytesDurable ?? 0,
@@ -186,6 +189,7 @@ final class Download: CurlSink, TransferAttempt {
             claim,
             remaining: timeLeft(state),
             isAtOrigin: state.isAtOrigin,
+            cookies: state.cookies,
             userAgent: configuration.userAgent
         )
         // The limit covers the whole file, for an origin may send all of it again where a part was
@@ -317,6 +321,7 @@ final class Download: CurlSink, TransferAttempt {
     func finish(_ result: Result<CurlSummary, CurlError>) {
         state.withLock { state in
             if !state.isLeadDone { state.metrics.note(result) }
+            state.cookies = result.summary.cookies ?? state.cookies
         }
         ended(Segments.lead, result)
     }

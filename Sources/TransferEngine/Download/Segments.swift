@@ -222,12 +222,3 @@ struct Segments {
         return .over(isChanged ? .changed : .failed(error))
     }
 }
-
-extension Result<CurlSummary, CurlError> {
-    fileprivate var summary: CurlSummary {
-        switch self {
-        case .success(let summary): summary
-        case .failure(let error): error.summary
-        }
-    }
-}

@@ -50,6 +50,8 @@ final class Exchange: CurlSink, TransferAttempt {
         /// Whether no redirect has led to another origin; once one has, secrets are withheld
         /// permanently.
         var isAtOrigin = true
+        /// The cookies of this attempt, of the hosts that set them; nil when it keeps none.
+        var cookies: CookieJar?
         /// The file being sent, once it is open, if the upload is from a file.
         var file: UploadFile?
         /// Whether the arriving answer is the result, and neither a redirect nor a failure.
@@ -97,7 +99,8 @@ final class Exchange: CurlSink, TransferAttempt {
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 request: claim.request,
-                headers: claim.headers
+                headers: claim.headers,
+                cookies: claim.cookies
             )
         )
     }
@@ -163,6 +166,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 claim,
                 remaining: timeLeft(state),
                 isAtOrigin: state.isAtOrigin,
+                cookies: state.cookies,
                 userAgent: configuration.userAgent
             )
             return request
@@ -241,6 +245,7 @@ final class Exchange: CurlSink, TransferAttempt {
     func finish(_ result: Result<CurlSummary, CurlError>) {
         let (goesOn, ending) = state.withLock { state in
             state.metrics.note(result)
+            state.cookies = result.summary.cookies ?? state.cookies
             state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
             if connections.isRefusal(result) { state.machine.abandoned() }
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {

@@ -2,6 +2,8 @@
 extension TransferOptions {
     /// The default of ``redirectsMax``.
     package static let redirectsMaxDefault = 10
+    /// The default of ``timeoutForLowSpeed``.
+    package static let timeoutForLowSpeedDefault: Duration = .seconds(30)
     /// The default of ``segmentsMax``.
     package static let segmentsMaxDefault = 8
 
@@ -24,6 +26,8 @@ extension TransferOptions {
         defaults.waitsForConnectivity = false
         defaults.asksToBegin = false
         defaults.decompresses = false
+        defaults.timeoutForLowSpeed = Self.timeoutForLowSpeedDefault
+        defaults.keepsCookies = false
         defaults.redirectsMax = Self.redirectsMaxDefault
         defaults.segmentsMax = Self.segmentsMaxDefault
         defaults.requiresTLS13 = false

@@ -10,6 +10,10 @@ package struct TransferOptions: Equatable, Sendable {
     package var timeoutForFirstByte: Duration?
     /// The most bytes per second in either direction.
     package var bytesPerSecondMax: Int64?
+    /// The least bytes per second of a body, in either direction.
+    package var bytesPerSecondMin: Int64?
+    /// The time over which a body must move as many.
+    package var timeoutForLowSpeed: Duration?
     /// The least time between two events that report a task's progress; nil for no such events.
     package var progressInterval: Duration?
     /// Whether TLS 1.2 is refused too.
@@ -37,6 +41,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var decompresses: Bool?
     /// The most redirects that one attempt follows.
     package var redirectsMax: Int?
+    /// Whether cookies that an attempt is sent are returned in its later requests.
+    package var keepsCookies: Bool?
     /// Whether a redirect to another origin that keeps the method takes the body there.
     package var sendsBodyToOtherOrigins: Bool?
     /// The largest file, in bytes.
@@ -64,6 +70,8 @@ package struct TransferOptions: Equatable, Sendable {
         .seconds("timeout_for_resource", \.timeoutForResource, timeoutSeconds),
         .seconds("timeout_for_first_byte", \.timeoutForFirstByte, timeoutSeconds),
         .integer("bytes_per_second_max", \.bytesPerSecondMax, bytesPerSecondRange),
+        .integer("bytes_per_second_min", \.bytesPerSecondMin, 1...(1 << 40)),
+        .seconds("timeout_for_low_speed", \.timeoutForLowSpeed, 1...3600),
         .seconds("progress_interval", \.progressInterval, 1...3600),
         .integer("retry/attempts_max", \.attemptsMax, 1...100),
         .seconds("retry/delay_base", \.retryDelayBase, retryDelaySeconds),
@@ -81,6 +89,7 @@ package struct TransferOptions: Equatable, Sendable {
         .flag("asks_for_credential", \.asksForCredential),
         .flag("decompresses", \.decompresses),
         .integer("redirects_max", \.redirectsMax, 0...10),
+        .flag("keeps_cookies", \.keepsCookies),
         .flag("sends_body_to_other_origins", \.sendsBodyToOtherOrigins),
         .integer("size_max", \.sizeMax, 0...Int64.max),
         .integer("segments_max", \.segmentsMax, 1...16),

@@ -8,7 +8,7 @@ import TransferTestSupport
     private static let body = OriginBody.random(seed: 2, size: 200_000)
 
     /// Bytes that came while the loop was held up were in time, and so are those that follow soon.
-    @Test(arguments: [CurlError.Timeout.inactivity, .firstByte, .total])
+    @Test(arguments: [CurlError.Timeout.inactivity, .firstByte, .total, .lowSpeed])
     func aLoopThatWasHeldUpBlamesNoOrigin(timeout: CurlError.Timeout) async throws {
         let exchange = try Exchange()
         let gate = OriginGate()
@@ -25,6 +25,8 @@ import TransferTestSupport
         case .inactivity: request.inactivityTimeout = .seconds(2)
         case .firstByte: request.firstByteTimeout = .seconds(2)
         case .total, .connect: request.totalTimeout = .seconds(2)
+        case .lowSpeed:
+            request.speedLimit = .init(bytesPerSecond: 400, period: .seconds(2))
         }
         let slow = RecordingSink()
         exchange.loop.start(request, sink: slow)

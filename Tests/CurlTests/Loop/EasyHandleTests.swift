@@ -32,6 +32,7 @@ struct EasyHandleTests {
         request.tls.certificateAuthorities = [1]
         request.tls.clientCertificate = .init(certificate: [2], key: [3])
         request.tls.minimumVersion = .v1_3
+        request.cookies = CookieJar()
         try easy.configure(request, url: try request.validated(), certificateFile: "/none")
     }
 

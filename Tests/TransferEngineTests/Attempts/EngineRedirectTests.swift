@@ -56,6 +56,48 @@ import TransferTestSupport
         #expect(try fixture.content(task) == Self.body.bytes)
     }
 
+    /// An origin that serves the file only to who returns the cookie of its redirect.
+    private func tellTale(_ origin: LoopbackOrigin) {
+        origin.when(
+            "/start",
+            .response(302, headers: [("Location", "/file"), ("Set-Cookie", "seen=1; Path=/")])
+        )
+        origin.when("/file") { request in
+            request["Cookie"] == "seen=1" ? .response(body: Self.body) : .redirect(to: "/start")
+        }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func cookiesOfARedirectAreReturnedIfTheTaskKeepsThem(
+        keeps: Bool,
+        isUpload: Bool
+    ) async throws {
+        let fixture = try await EngineFixture()
+        tellTale(fixture.origin)
+        let id = try await fixture.submit(fixture.origin.url("/start")) {
+            $0.options.keepsCookies = keeps ? true : nil
+            if isUpload { $0.request = TransferRequest(upload: .data([1])) }
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == (keeps ? .completed : .failed))
+        #expect(task.failure?.code == (keeps ? nil : .badRedirect))
+    }
+
+    @Test func theNextAttemptStartsWithoutCookies() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when(
+            "/file",
+            .response(503, headers: [("Set-Cookie", "seen=1; Path=/"), ("Retry-After", "0")])
+        )
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.options.keepsCookies = true
+            $0.options.attemptsMax = 2
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.attempt == 2)
+        #expect(fixture.origin.log.now.requests.map { $0["Cookie"] } == [nil, nil])
+    }
+
     @Test func anotherOriginGetsNoSecrets() async throws {
         let fixture = try await EngineFixture()
         let other = try LoopbackOrigin()

@@ -20,6 +20,24 @@ import TransferTestSupport
         #expect(task.failure?.message.contains("begin its answer") == true)
     }
 
+    @Test func aBodyThatIsTooSlowIsAskedForAgain() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        let stalled = OriginScript.gated(Self.body, after: 100, gate)
+        fixture.origin.when("/file") { request in
+            request.numberAtPath == 1 ? stalled : .response(body: Self.body)
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.options.bytesPerSecondMin = 1000
+            $0.options.timeoutForLowSpeed = .milliseconds(200)
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .completed)
+        let first = try #require(try await fixture.attempts(id).first)
+        #expect(first.failure?.code == .timedOut)
+        #expect(first.failure?.message.contains("bytes_per_second_min") == true)
+    }
+
     @Test func aRequestSaysWhoAsksAndWantsTheFileAsItIs() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
