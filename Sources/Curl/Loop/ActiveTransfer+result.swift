@@ -39,10 +39,43 @@ extension ActiveTransfer {
             if [EMFILE, ENFILE].contains(socketError) { return .outOfDescriptors }
             if [ENOMEM, ENOBUFS].contains(socketError) { return .outOfMemory }
         }
+        if let failure = tunnelFailure(result) { return failure }
         if result == CURLE_SSL_CONNECT_ERROR, Self.isRefusal(easy.errorText) {
             return .tlsDisagreement
         }
         return CurlError.Code(result, isConnected: isConnected)
+    }
+
+    /// The status with which the proxy has answered; 0 without an answer, as on a kept tunnel.
+    private var tunnelStatus: Int { route == nil ? 0 : easy.long(CURLINFO_HTTP_CONNECTCODE) }
+
+    /// Whether there was a tunnel to the host.
+    private var isTunnelled: Bool {
+        let status = tunnelStatus
+        return status == 0 ? firstByte.requestStart != nil : status / 100 == 2
+    }
+
+    /// Whether the proxy is there and has not made the tunnel, which it might to another address.
+    var isTunnelRefused: Bool {
+        let status = tunnelStatus
+        return status != 0 && status != 407 && status / 100 != 2
+    }
+
+    /// Returns why there is no tunnel; nil if there is one, or if that is not the proxy's doing.
+    private func tunnelFailure(_ result: CURLcode) -> CurlError.Code? {
+        guard route != nil, !isTunnelled else { return nil }
+        switch tunnelStatus {
+        case 0:
+            // The only connection is the one to the proxy.
+            let ofConnection = [
+                CURLE_COULDNT_CONNECT, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING,
+            ]
+            return ofConnection.contains(result) ? .proxyUnreachable : nil
+        case 407: return .proxyCredentialRefused
+        case 408, 429: return .couldNotConnect
+        case 400..<500: return .proxyRefused
+        default: return .couldNotConnect
+        }
     }
 
     /// Whether libcurl's words about a failed handshake are those of OpenSSL about the handshake
@@ -80,10 +113,15 @@ extension ActiveTransfer {
         addOwnTimes(to: &summary.timings)
         summary.requestHeaderBytes = requestHeaderBytes(bytesSent: summary.bytesSent)
         summary.responseHeaderBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
-        (summary.primaryAddress, summary.primaryPort) = end(
-            CURLINFO_PRIMARY_IP,
-            CURLINFO_PRIMARY_PORT
-        )
+        if let route {
+            let end = isTunnelled ? route.target : nil
+            (summary.primaryAddress, summary.primaryPort) = (end?.text, end?.port)
+        } else {
+            (summary.primaryAddress, summary.primaryPort) = end(
+                CURLINFO_PRIMARY_IP,
+                CURLINFO_PRIMARY_PORT
+            )
+        }
         (summary.localAddress, summary.localPort) = end(CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT)
         summary.httpVersion = head?.httpVersion
         summary.cookies = easy.cookies

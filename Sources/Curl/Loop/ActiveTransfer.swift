@@ -12,8 +12,10 @@ final class ActiveTransfer {
     let bounds: Bounds
     let egress: EgressGuard
     let group: UUID?
-    /// The host of the URL; empty for a request without one.
+    /// The host of the URL.
     let host: String
+    /// The way through a proxy; nil for a connection to the host itself.
+    let route: ProxyRoute?
     /// Whether the host may be asked at all.
     private let isHostAllowed: Bool
     private let mayBegin: @Sendable () -> Bool
@@ -56,39 +58,33 @@ final class ActiveTransfer {
 
     /// - Parameters:
     ///   - id: names the transfer within its loop.
-    ///   - request: what was asked for.
+    ///   - start: what was asked for, and when.
+    ///   - route: the way through a proxy, if there is one.
     ///   - easy: configured by the caller.
-    ///   - sink: where the response goes.
     ///   - debtors: where the transfer enters itself when it must pause.
-    ///   - start: when it was asked for, which may be before its host's addresses were known.
     init(
         id: UInt64,
-        request: CurlRequest,
+        _ start: TransferStart,
+        route: ProxyRoute?,
         easy: EasyHandle,
-        sink: any CurlSink,
-        debtors: Debtors,
-        since start: ContinuousClock.Instant
+        debtors: Debtors
     ) {
+        let request = start.request
         self.id = id
         self.easy = easy
-        self.sink = sink
+        self.route = route
+        sink = start.sink
         egress = request.egress
-        // A request without a URL fails before it has a connection.
-        if case .success(let url) = request.url {
-            host = url.host
-            isHostAllowed = request.egress.allows(host: host, for: request.group)
-        } else {
-            host = ""
-            isHostAllowed = false
-        }
+        host = start.url.host
+        isHostAllowed = request.egress.allows(host: host, for: request.group)
         group = request.group
         mayBegin = request.mayBegin
         bodySource = request.bodySource
         let now = ContinuousClock.now
-        lastActivity = start
-        lookupTime = now - start
+        lastActivity = start.since
+        lookupTime = now - start.since
         bounds = Bounds(
-            startedAt: start,
+            startedAt: start.since,
             connectTimeout: request.connectTimeout,
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
@@ -251,7 +247,7 @@ final class ActiveTransfer {
             isBeginRefused = true
             return false
         }
-        guard isHostAllowed, let address, egress.allows(address, for: group) else {
+        guard mayReach(address) else {
             addressesDenied += 1
             return false
         }
@@ -259,12 +255,17 @@ final class ActiveTransfer {
         return true
     }
 
+    /// Returns whether a connection to `peer` may be used, and what is behind it asked.
+    private func mayReach(_ peer: SocketAddress?) -> Bool {
+        guard isHostAllowed, let peer else { return false }
+        guard let route else { return egress.allows(peer, for: group) }
+        return route.leads(through: peer) && egress.allows(route.target, for: group)
+    }
+
     /// Returns whether the request may use this connection, which may be new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
         guard mayBegin() else { return end(.cancelled) }
-        guard isHostAllowed, let address, egress.allows(address, for: group) else {
-            return end(.egressDenied)
-        }
+        guard mayReach(address) else { return end(.egressDenied) }
         // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
         let now = ContinuousClock.now

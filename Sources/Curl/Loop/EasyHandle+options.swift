@@ -30,6 +30,8 @@ extension EasyHandle {
         (CURLOPT_REDIR_PROTOCOLS_STR, "http,https"),
         // An empty text also disables http_proxy and similar variables in the environment.
         (CURLOPT_PROXY, ""),
+        // Nor may the environment take a host from the proxy (no_proxy).
+        (CURLOPT_NOPROXY, ""),
     ]
 
     /// The size of the buffer that libcurl allocates for a transfer and frees at its end.
@@ -72,7 +74,34 @@ extension EasyHandle {
             if !own.isEmpty { try set(CURLOPT_COOKIE, own.joined(separator: "; ")) }
         }
         try configureMethod(request)
-        try set(headerLines: Self.headerLines(request))
+        try set(CURLOPT_HTTPHEADER, lines: Self.headerLines(request))
+    }
+
+    /// Sends the request through a proxy, in a tunnel whatever its scheme.
+    ///
+    /// The answer that arrives is then the host's and never the proxy's, and the proxy sees neither
+    /// the request nor its header fields.
+    func configure(_ route: ProxyRoute, proxyAddresses: [String]) throws(CurlError) {
+        let proxy = route.proxy
+        try set(CURLOPT_PROXY, proxy.address)
+        try set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        if let credential = proxy.credential {
+            // libcurl would decode percent signs in both parts (parse_proxy_auth in lib/url.c of
+            // 7.88.1), which is not what the operator has written.
+            let pair = Data("\(credential.user):\(credential.password)".utf8)
+            let field = "Proxy-Authorization: Basic \(pair.base64EncodedString())"
+            try set(CURLOPT_PROXYHEADER, lines: [field])
+        }
+        if let name = proxy.url.nameToResolve {
+            try set(addresses: proxyAddresses, of: name, port: proxy.url.port)
+        }
+        // For any host and port: there is but one (CURLOPT_CONNECT_TO(3)). Kept tunnels serve only
+        // requests to the same address.
+        let text = route.target.text
+        let target = text.contains(":") ? "[\(text)]" : text
+        try set(CURLOPT_CONNECT_TO, lines: ["::\(target):\(route.target.port)"])
     }
 
     /// Limits the time for connecting, also while it runs: libcurl looks at it at each turn.
@@ -145,6 +174,7 @@ extension EasyHandle {
         name.isEqualIgnoringASCIICase(to: "Cookie")
     }
 
+    /// The lines of the request: `Name:` removes one of libcurl's own, `Name;` is an empty field.
     private static func headerLines(_ request: CurlRequest) -> [String] {
         // Waiting for "100 Continue" costs a second if an origin does not support it.
         var lines = ["Expect:"]

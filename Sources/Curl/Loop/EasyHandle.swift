@@ -4,10 +4,8 @@ import CCurl
 @safe final class EasyHandle {
     /// The handle, valid as long as this object.
     let raw: UnsafeMutableRawPointer
-    /// The header list that libcurl refers to, without copying it, while a transfer runs.
-    private var headerList: UnsafeMutablePointer<curl_slist>?
-    /// The list of the host's addresses, which libcurl refers to in the same way.
-    private var addressList: UnsafeMutablePointer<curl_slist>?
+    /// The lists that libcurl refers to, without copying them, while a transfer runs; by option.
+    private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>]
 
     /// Whether the handle has cookies, which curl_easy_reset(3) would leave to the next transfer.
     private(set) var hasCookies = false
@@ -18,6 +16,7 @@ import CCurl
     init() throws(CurlError) {
         guard let raw = unsafe curl_easy_init() else { throw CurlError(.outOfMemory) }
         unsafe self.raw = raw
+        unsafe lists = [:]
         unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe words.initialize(repeating: 0)
     }
@@ -25,17 +24,17 @@ import CCurl
     deinit {
         unsafe curl_easy_cleanup(raw)
         unsafe words.deallocate()
-        unsafe curl_slist_free_all(headerList)
-        unsafe curl_slist_free_all(addressList)
+        freeLists()
     }
 
-    /// Clears all options and the header list, but keeps what makes a handle quick to use again.
+    /// Clears all options and lists, but keeps what makes a handle quick to use again.
     func reset() {
         unsafe curl_easy_reset(raw)
-        unsafe curl_slist_free_all(headerList)
-        unsafe headerList = nil
-        unsafe curl_slist_free_all(addressList)
-        unsafe addressList = nil
+        freeLists()
+    }
+
+    private func freeLists() {
+        while let entry = unsafe lists.popFirst() { unsafe curl_slist_free_all(entry.value) }
     }
 
     /// Lets libcurl say what went wrong, for ``errorText``.
@@ -56,11 +55,7 @@ import CCurl
     func set(addresses: [String], of name: String, port: UInt16) throws(CurlError) {
         let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
         // The plus lets the entry expire (CURLOPT_RESOLVE(3)).
-        let line = "+\(name):\(port):\(texts.joined(separator: ","))"
-        guard let list = unsafe curl_slist_append(nil, line) else { throw CurlError(.outOfMemory) }
-        unsafe curl_slist_free_all(addressList)
-        unsafe addressList = list
-        try check(unsafe ccurl_set_list(raw, CURLOPT_RESOLVE, list))
+        try set(CURLOPT_RESOLVE, lines: ["+\(name):\(port):\(texts.joined(separator: ","))"])
     }
 
     /// Sends the cookies of `jar`, and keeps those that the response sets, for ``cookies``.
@@ -125,8 +120,8 @@ import CCurl
         try check(unsafe code ?? ccurl_set_string(raw, CURLOPT_COPYPOSTFIELDS, ""))
     }
 
-    /// Sends `lines` after libcurl's own; `Name:` removes one of those, `Name;` is an empty field.
-    func set(headerLines lines: [String]) throws(CurlError) {
+    /// Sets an option to a list, which stays as long as the option.
+    func set(_ option: CURLoption, lines: [String]) throws(CurlError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else {
@@ -135,9 +130,9 @@ import CCurl
             }
             unsafe list = longer
         }
-        unsafe curl_slist_free_all(headerList)
-        unsafe headerList = list
-        try check(unsafe ccurl_set_list(raw, CURLOPT_HTTPHEADER, list))
+        unsafe curl_slist_free_all(lists[option.rawValue])
+        unsafe lists[option.rawValue] = list
+        try check(unsafe ccurl_set_list(raw, option, list))
     }
 
     /// Throws when an option is refused: a transfer never starts with one of them missing.

@@ -3,7 +3,25 @@ import Foundation
 
 /// Lookups of hosts' addresses, which transfers wait for before they start.
 extension MultiDriver {
-    func ask(_ question: NameLookups.Question, _ group: UUID?) {
+    /// Starts a transfer, or makes it wait for the first name whose addresses are not known.
+    func proceed(_ id: UInt64, _ start: TransferStart) {
+        var start = start
+        let now = ContinuousClock.now
+        while let name = start.missingName {
+            guard !start.request.resolvesAnew, let known = lookups.known(name, at: now) else {
+                waiting[id] = start
+                timers[id] = loop.schedule(after: start.deadline - now) { [unowned self] in
+                    checkTimeout(id)
+                }
+                if let question = lookups.wait(id, for: name) { ask(question, start.request.group) }
+                return
+            }
+            start.add(known)
+        }
+        begin(id, start)
+    }
+
+    private func ask(_ question: NameLookups.Question, _ group: UUID?) {
         names.run(for: group) { [weak self, loop] in
             guard let addresses = question.ask() else { return }
             loop.execute { [weak self] in self?.answered(question, addresses) }
@@ -15,35 +33,28 @@ extension MultiDriver {
         catchUp()
         for id in lookups.answered(question, addresses, at: .now) {
             guard !addresses.isEmpty else {
-                endWaiting(id, .couldNotResolve)
+                let isOfProxy = waiting[id]?.isProxyMissing ?? false
+                endWaiting(id, isOfProxy ? .proxyUnreachable : .couldNotResolve)
                 continue
             }
-            guard let start = takeWaiting(id) else { continue }
-            begin(
-                id,
-                start.request,
-                url: start.url,
-                (start.name, addresses),
-                sink: start.sink,
-                since: start.since
-            )
+            guard var start = takeWaiting(id) else { continue }
+            start.add(addresses)
+            proceed(id, start)
         }
     }
 
-    private func takeWaiting(_ id: UInt64) -> WaitingStart? {
+    private func takeWaiting(_ id: UInt64) -> TransferStart? {
         if let timer = timers.removeValue(forKey: id) { loop.cancel(timer) }
         return waiting.removeValue(forKey: id)
     }
 
     func endWaiting(_ id: UInt64, _ code: CurlError.Code) {
         guard let start = takeWaiting(id) else { return }
-        lookups.leave(id, start.name)
-        var summary = CurlSummary()
-        summary.timings.total = .now - start.since
-        start.sink.finish(.failure(CurlError(code, summary: summary)))
+        if let name = start.missingName { lookups.leave(id, name) }
+        start.sink.finish(.failure(start.failure(code)))
     }
 
-    func checkWaiting(_ id: UInt64, _ start: WaitingStart) {
+    func checkWaiting(_ id: UInt64, _ start: TransferStart) {
         let rest = start.deadline - .now
         guard rest > .zero else { return endWaiting(id, .timedOut(.connect)) }
         timers[id] = loop.schedule(after: rest) { [unowned self] in checkTimeout(id) }

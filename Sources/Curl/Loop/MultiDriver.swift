@@ -17,8 +17,10 @@ import Foundation
     private let certificateFile: String?
     private var transfers: [UInt64: ActiveTransfer] = [:]
     var lookups = NameLookups()
-    /// The transfers that wait for the addresses of their hosts.
-    var waiting: [UInt64: WaitingStart] = [:]
+    /// The transfers that wait for the addresses of their hosts or proxies.
+    var waiting: [UInt64: TransferStart] = [:]
+    /// The same transfers by way of their hosts' other addresses, for when a proxy cannot reach one.
+    private var detours: [UInt64: TransferStart] = [:]
     var timers: [UInt64: PollLoop.Timer] = [:]
     private var pauseTimers: [UInt64: PollLoop.Timer] = [:]
     private let debtors = Debtors()
@@ -29,17 +31,6 @@ import Foundation
     /// The timer that takes a turn now and then while there are transfers.
     private var turnTimer: PollLoop.Timer?
     var isStopped = false
-
-    /// A transfer that starts once the addresses of its host are known.
-    struct WaitingStart {
-        var request: CurlRequest
-        let url: CurlURL
-        let name: String
-        let sink: any CurlSink
-        let since: ContinuousClock.Instant
-        /// The time until which it may wait.
-        var deadline: ContinuousClock.Instant
-    }
 
     /// The number of lookup threads; one group, such as a tenant, gets at most half of them.
     private static let nameThreadsMax = 16
@@ -83,58 +74,34 @@ import Foundation
                 throw CurlError(.tooManyTransfers)
             }
             let url = try request.validated()
-            let now = ContinuousClock.now
-            guard let name = url.nameToResolve else {
-                return begin(id, request, url: url, nil, sink: sink, since: now)
-            }
-            if !request.resolvesAnew, let known = lookups.known(name, at: now) {
-                return begin(id, request, url: url, (name, known), sink: sink, since: now)
-            }
-            let bounds = [
-                request.connectTimeout, request.inactivityTimeout, request.totalTimeout,
-            ]
-            let patience = bounds.compactMap(\.self).min() ?? request.connectTimeout
-            waiting[id] = WaitingStart(
-                request: request,
-                url: url,
-                name: name,
-                sink: sink,
-                since: now,
-                deadline: now + patience
-            )
-            timers[id] = loop.schedule(after: patience) { [unowned self] in checkTimeout(id) }
-            if let question = lookups.wait(id, for: name) { ask(question, request.group) }
+            proceed(id, TransferStart(request, url: url, sink: sink, at: .now))
         } catch {
             sink.finish(.failure(error))
         }
     }
 
-    /// Starts a transfer whose host's addresses are known, or whose host needs none.
-    func begin(
-        _ id: UInt64,
-        _ request: CurlRequest,
-        url: CurlURL,
-        _ found: (name: String, addresses: [String])?,
-        sink: any CurlSink,
-        since start: ContinuousClock.Instant
-    ) {
+    /// Starts a transfer for which all names are known.
+    func begin(_ id: UInt64, _ start: TransferStart) {
         do throws(CurlError) {
+            let route = try start.route()
             let easy = try takeHandle()
             let transfer = ActiveTransfer(
                 id: id,
-                request: request,
+                start,
+                route: route,
                 easy: easy,
-                sink: sink,
-                debtors: debtors,
-                since: start
+                debtors: debtors
             )
-            try easy.configure(request, url: url, certificateFile: certificateFile)
-            if let found {
-                try easy.set(addresses: found.addresses, of: found.name, port: url.port)
-                try easy.set(connectTimeout: request.connectTimeout - transfer.lookupTime)
+            try easy.configure(start.request, url: start.url, certificateFile: certificateFile)
+            if let route {
+                try easy.configure(route, proxyAddresses: start.proxyAddresses ?? [])
+                if !route.others.isEmpty { detours[id] = start.going(to: route.others) }
+            } else if let name = start.url.nameToResolve {
+                try easy.set(addresses: start.addresses ?? [], of: name, port: start.url.port)
             }
+            try easy.set(connectTimeout: start.request.connectTimeout - transfer.lookupTime)
             try transfer.installCallbacks(
-                sendsBody: request.bodySource != nil || request.body != nil
+                sendsBody: start.request.bodySource != nil || start.request.body != nil
             )
             // From here on, the callbacks' pointer is in use: the table keeps the object alive.
             transfers[id] = transfer
@@ -144,7 +111,8 @@ import Foundation
             }
             arm(transfer)
         } catch {
-            sink.finish(.failure(error))
+            detours[id] = nil
+            start.sink.finish(.failure(error))
         }
     }
 
@@ -155,8 +123,8 @@ import Foundation
     }
 
     func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
-        waiting[id]?.request.receiveRateMax = receiveRate
-        waiting[id]?.request.sendRateMax = sendRate
+        waiting[id]?.limit(receiveRate, sendRate)
+        detours[id]?.limit(receiveRate, sendRate)
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.limit(receiveRate: receiveRate, sendRate: sendRate, at: .now)
         pace(transfer)
@@ -165,6 +133,7 @@ import Foundation
 
     func share(_ id: UInt64, _ rates: [SharedRate]) {
         waiting[id]?.request.sharedRates = rates
+        detours[id]?.request.sharedRates = rates
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.shared = rates
         pace(transfer)
@@ -182,8 +151,6 @@ import Foundation
         if let wakeup { loop.cancel(wakeup.timer) }
         if let turnTimer { loop.cancel(turnTimer) }
     }
-
-    // MARK: Names
 
     // MARK: Turns
 
@@ -344,9 +311,15 @@ import Foundation
         _ result: CURLcode?,
         reason: CurlError.Code? = nil
     ) {
-        guard transfers.removeValue(forKey: transfer.id) != nil else { return }
-        if let timer = timers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
-        if let timer = pauseTimers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
+        let id = transfer.id
+        guard transfers.removeValue(forKey: id) != nil else { return }
+        if let timer = timers.removeValue(forKey: id) { loop.cancel(timer) }
+        if let timer = pauseTimers.removeValue(forKey: id) { loop.cancel(timer) }
+        let detour = detours.removeValue(forKey: id)
+        if let detour, reason == nil, transfer.isTunnelRefused {
+            unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+            return begin(id, detour)
+        }
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
         // A handle that never got as far as a connection, for example without an address, still has

@@ -49,6 +49,14 @@ package struct CurlURL: Sendable, Hashable {
         return name == "localhost" || name.hasSuffix(".localhost") ? nil : name
     }
 
+    /// The addresses that need no look-up: the host itself, or those of `localhost`; nil if a name
+    /// has to be looked up.
+    var ownAddresses: [String]? {
+        guard nameToResolve == nil else { return nil }
+        if host.hasPrefix("[") { return [String(host.dropFirst().dropLast())] }
+        return host.isIPv4Address ? [host] : ["127.0.0.1", "::1"]
+    }
+
     /// Returns whether scheme, host and port are equal, so that secrets may be sent to both.
     package func isSameOrigin(as other: CurlURL) -> Bool {
         scheme == other.scheme && port == other.port

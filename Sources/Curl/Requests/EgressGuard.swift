@@ -5,9 +5,13 @@ package import Foundation
 /// It is asked about the address that is really used: after name resolution and before the
 /// connection, and again before each request on a connection kept from an earlier transfer. So a
 /// name that resolves to another address later is of no use to an attacker.
+///
+/// It also decides through which proxy a host is reached. The address used is then the one that the
+/// proxy is told, and sockets lead to the proxy alone.
 package struct EgressGuard: Sendable {
     private let decide: @Sendable (SocketAddress, UUID?) -> Bool
     private let decideOnHost: @Sendable (String, UUID?) -> Bool
+    private let findProxy: @Sendable (String) -> CurlProxy?
     private let onRefusal: @Sendable (String, UUID?) -> Void
 
     /// Creates a guard from decisions about addresses and about hosts, which must be quick because
@@ -16,15 +20,18 @@ package struct EgressGuard: Sendable {
         self.init(allowsHost: { _, _ in true }, allows: { address, _ in decide(address) })
     }
 
-    /// Creates a guard that also decides by the group of a request (``CurlRequest/group``), and tells
-    /// `onRefusal` the host and group of each transfer that it has ended.
+    /// Creates a guard that also decides by the group of a request (``CurlRequest/group``), sends
+    /// requests for a host through `proxy`, unless that is nil, and tells `onRefusal` the host and
+    /// group of each transfer that it has ended.
     package init(
         allowsHost decideOnHost: @escaping @Sendable (String, UUID?) -> Bool,
         allows decide: @escaping @Sendable (SocketAddress, UUID?) -> Bool,
+        proxy findProxy: @escaping @Sendable (String) -> CurlProxy? = { _ in nil },
         onRefusal: @escaping @Sendable (String, UUID?) -> Void = { _, _ in }
     ) {
         self.decide = decide
         self.decideOnHost = decideOnHost
+        self.findProxy = findProxy
         self.onRefusal = onRefusal
     }
 
@@ -35,6 +42,9 @@ package struct EgressGuard: Sendable {
     package func allows(_ address: SocketAddress, for group: UUID? = nil) -> Bool {
         decide(address, group)
     }
+
+    /// Returns the proxy through which a host is reached; nil for none.
+    func proxy(for host: String) -> CurlProxy? { findProxy(host) }
 
     /// Tells that a transfer to a host has ended because of this guard.
     func refused(host: String, for group: UUID?) { onRefusal(host, group) }

@@ -32,6 +32,17 @@ package struct SocketAddress: Sendable, Hashable {
         }
     }
 
+    /// The address in the form that inet_ntop(3) writes, without the port.
+    var text: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else {
+            return ""
+        }
+        let address = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return String(decoding: address, as: UTF8.self)
+    }
+
     /// Reads the address that a socket would connect to; nil for families other than IP.
     init?(_ address: UnsafePointer<sockaddr>, length: UInt32) {
         let raw = unsafe UnsafeRawBufferPointer(start: address, count: Int(length))

@@ -13,8 +13,10 @@ extension CurlError.Code {
             self = isConnected ? .badResponse : .unsupportedURL
         case CURLE_URL_MALFORMAT:
             self = .unsupportedURL
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+        case CURLE_COULDNT_RESOLVE_HOST:
             self = .couldNotResolve
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
+            self = .proxyUnreachable
         case CURLE_COULDNT_CONNECT, CURLE_NO_CONNECTION_AVAILABLE, CURLE_INTERFACE_FAILED:
             self = .couldNotConnect
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,

@@ -22,11 +22,17 @@ package struct CurlError: Error, Sendable {
         case invalidRequest
         /// The name has no address, or no name server answered: try later.
         case couldNotResolve
-        /// No address accepted the connection: try later.
+        /// No address accepted the connection, or the proxy reached none: try later.
         case couldNotConnect
         /// The certificate or its name is not trusted, or our own certificates are not usable:
         /// trying again does not help.
         case tlsFailure
+        /// The proxy could not be reached, or is none: try later.
+        case proxyUnreachable
+        /// The proxy wants another credential: its operator has to change that.
+        case proxyCredentialRefused
+        /// The proxy's own rules forbid the host: trying again does not help.
+        case proxyRefused
         /// The TLS handshake broke off: try later.
         case tlsHandshake
         /// Server and client cannot agree on TLS, as on a version: trying again does not help.

@@ -36,6 +36,8 @@ package struct CurlSummary: Sendable {
     /// The times at which the stages were reached.
     package var timings = Timings()
     /// The peer's IP address in text form, or nil when no connection was made.
+    ///
+    /// Through a proxy, it is the address to which the tunnel leads.
     package var primaryAddress: String?
     /// The peer's port, or nil when no connection was made.
     package var primaryPort: UInt16?

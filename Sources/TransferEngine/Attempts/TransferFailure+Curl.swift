@@ -12,6 +12,12 @@ extension TransferFailure {
             self.init(.couldNotResolveHost, "The host's name could not be resolved.")
         case .couldNotConnect:
             self.init(.couldNotConnect, "No connection to the host could be made.")
+        case .proxyUnreachable:
+            self.init(.proxyUnreachable, "The proxy of this service could not be reached.")
+        case .proxyCredentialRefused:
+            self.init(.proxyCredentialRefused, "The proxy of this service wants a credential.")
+        case .proxyRefused:
+            self.init(.proxyRefused, "The proxy of this service does not connect to the host.")
         case .tlsFailure:
             self.init(.tlsFailure, "The server's certificate is not trusted.")
         case .tlsDisagreement:

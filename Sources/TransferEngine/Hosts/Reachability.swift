@@ -162,7 +162,8 @@ final class Reachability: Sendable {
         if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
         guard let failure, failure.isAboutHost else { return .nothing }
         return switch failure.code {
-        case .couldNotConnect, .couldNotResolveHost: .unreachable
+        case .couldNotConnect, .couldNotResolveHost, .proxyUnreachable, .proxyCredentialRefused:
+            .unreachable
         default: .nothing
         }
     }

@@ -8,6 +8,12 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case couldNotResolveHost = "could_not_resolve_host"
         /// No connection to the host could be made.
         case couldNotConnect = "could_not_connect"
+        /// The proxy of this service could not be reached, or is none.
+        case proxyUnreachable = "proxy_unreachable"
+        /// The proxy of this service answered 407: it wants another credential of the operator.
+        case proxyCredentialRefused = "proxy_credential_refused"
+        /// The proxy of this service does not connect to the host.
+        case proxyRefused = "proxy_refused"
         /// The address is in a network that this service may not reach.
         case egressDenied = "egress_denied"
         /// The server's certificate was not accepted, or TLS could not be agreed.
@@ -26,7 +32,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case badResponse = "bad_response"
         /// The server answered with a status other than 2xx.
         case httpStatus = "http_status"
-        /// The server answered 407: it is a proxy and wants a credential of its own.
+        /// The server answered 407, as a proxy does that wants a credential of its own.
         case proxyAuthenticationRequired = "proxy_authentication_required"
         /// The credential is not there, or its token endpoint refuses it.
         case credentialUnusable = "credential_unusable"
@@ -122,8 +128,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
     /// The area at fault, determined by the code.
     package var domain: Domain {
         switch code {
-        case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
-            .connectionLost, .lengthMismatch:
+        case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
+            .proxyRefused, .egressDenied, .tlsFailure, .timedOut, .connectionLost, .lengthMismatch:
             .network
         case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
             .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
@@ -141,9 +147,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package var isRetryable: Bool {
         guard !isFinal else { return false }
         return switch code {
-        case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .checksumMismatch, .badResponse, .storageFull, .storageFailure, .storageUnwritable,
-            .descriptorsExhausted, .memoryExhausted:
+        case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
+            .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
+            .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
+            .memoryExhausted:
             true
         case .httpStatus:
             // RFC 9110 §15: request timeout, too early, too many requests, and server errors except
@@ -154,10 +161,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
             case .some(500...599): true
             default: false
             }
-        case .egressDenied, .tlsFailure, .sizeMismatch, .proxyAuthenticationRequired,
-            .credentialUnusable, .badRedirect, .unsupportedURL, .fileTooLarge, .responseTooLarge,
-            .destinationCollision, .destinationNotWritable, .sourceMissing, .sourceChanged,
-            .unknownOutcome, .poison, .userForceQuit:
+        case .proxyRefused, .egressDenied, .tlsFailure, .sizeMismatch,
+            .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
+            .fileTooLarge, .responseTooLarge, .destinationCollision, .destinationNotWritable,
+            .sourceMissing, .sourceChanged, .unknownOutcome, .poison, .userForceQuit:
             false
         }
     }
@@ -166,8 +173,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
     /// offers: an outage or an overload of the origin, or of the way to it.
     package var passes: Bool {
         switch code {
-        case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .httpStatus:
+        case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
+            .timedOut, .connectionLost, .lengthMismatch, .httpStatus:
             isRetryable
         default: false
         }

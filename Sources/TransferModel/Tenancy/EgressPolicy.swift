@@ -72,6 +72,8 @@ package struct EgressPolicy: Equatable, Sendable {
     /// The hosts that are never asked: names in lower case, or with a dot in front for a name and
     /// all below it.
     package var deniedHosts: [String] = []
+    /// The hosts that are reached without the proxy, if there is one; in the same form.
+    package var directHosts: [String] = []
     /// The prefixes besides 64:ff9b::/96 by which the network reaches IPv4 addresses (RFC 6052
     /// §2.2).
     package var translations: [Network] = []
@@ -85,6 +87,9 @@ package struct EgressPolicy: Equatable, Sendable {
 
     /// Returns whether a request may be sent to `host`, whatever its address.
     package func allows(host: String) -> Bool { !Self.names(host, in: deniedHosts) }
+
+    /// Returns whether `host` is reached without a proxy.
+    package func isReachedDirectly(_ host: String) -> Bool { Self.names(host, in: directHosts) }
 
     /// Returns whether `hosts` name a host: in lower case, or with a dot in front for a name and all
     /// below it.

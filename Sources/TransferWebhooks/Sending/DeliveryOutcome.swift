@@ -43,13 +43,15 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .unsupportedURL: "unsupported_url"
         case .couldNotResolve: "could_not_resolve_host"
         case .couldNotConnect: "could_not_connect"
+        case .proxyRefused: "proxy_refused"
         case .tlsFailure, .tlsDisagreement, .tlsHandshake: "tls_failure"
         case .timedOut: "timed_out"
         case .connectionLost, .truncated: "connection_lost"
         case .badResponse, .bodyTooLarge: "bad_response"
         case .egressDenied: "egress_denied"
-        case .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
-            .outOfMemory, .outOfDescriptors, .other:
+        // No receiver can help it that the proxy is away.
+        case .proxyUnreachable, .proxyCredentialRefused, .invalidRequest, .bodySourceFailed,
+            .aborted, .cancelled, .tooManyTransfers, .outOfMemory, .outOfDescriptors, .other:
             DeliveryFailure.serviceReason
         }
     }

@@ -13,6 +13,7 @@ struct EgressControl: Sendable {
     /// Learns what it decides by, before anything is sent.
     init(
         _ policy: EgressPolicy,
+        through proxy: CurlProxy?,
         _ database: Database,
         own: OwnEndpoints,
         patience: StartPatience,
@@ -23,7 +24,13 @@ struct EgressControl: Sendable {
         let listeners = ListenerWatch(ListenerStore(database), own: own, logger: logger)
         try await patience.outwait { try await listeners.look() }
         let refusals = EgressRefusals(AuditStore(database), logger: logger)
-        guarding = EgressGuard(policy, tenants: tenants, own: own, refusals: refusals)
+        guarding = EgressGuard(
+            policy,
+            tenants: tenants,
+            own: own,
+            proxy: proxy,
+            refusals: refusals
+        )
         services = [tenants, listeners, refusals]
     }
 }

@@ -3,11 +3,12 @@ import TransferModel
 
 extension EgressGuard {
     /// Creates a guard that follows `policy`, and within it the rules of each tenant, and never leads
-    /// to `own`.
+    /// to `own`; requests go through `proxy`, if there is one, except to the policy's direct hosts.
     init(
         _ policy: EgressPolicy,
         tenants: TenantRules,
         own: OwnEndpoints,
+        proxy: CurlProxy?,
         refusals: EgressRefusals
     ) {
         self.init(
@@ -24,6 +25,7 @@ extension EgressGuard {
                     own.contain($0, port: address.port)
                 }
             },
+            proxy: { host in policy.isReachedDirectly(host) ? nil : proxy },
             onRefusal: { host, tenant in refusals.note(host, for: tenant) }
         )
     }

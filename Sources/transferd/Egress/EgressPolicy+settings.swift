@@ -15,15 +15,12 @@ extension EgressPolicy {
             "--deny-network",
             "TRANSFERD_DENY_NETWORKS"
         )
-        deniedHosts = reader.list(options.denyHost, "TRANSFERD_DENY_HOSTS").map { text in
-            guard let name = Self.hostName(text) else {
-                reader.refuse(
-                    "TRANSFERD_DENY_HOSTS: \(text) is not a host such as example.com, in ASCII"
-                )
-                return text
-            }
-            return name
-        }
+        deniedHosts = Self.hosts(options.denyHost, "TRANSFERD_DENY_HOSTS", &reader)
+        directHosts = Self.hosts(
+            options.egressDirectHost,
+            "TRANSFERD_EGRESS_DIRECT_HOSTS",
+            &reader
+        )
         ports = Set(options.egressPort)
         for text in reader.list([], "TRANSFERD_EGRESS_PORTS") {
             if let port = UInt16(text), port > 0 {
@@ -43,6 +40,20 @@ extension EgressPolicy {
             reader.refuse(
                 "TRANSFERD_NAT64_PREFIXES: a prefix is an IPv6 network with one of \(lengths)"
             )
+        }
+    }
+
+    private static func hosts(
+        _ options: [String],
+        _ variable: String,
+        _ reader: inout SettingsReader
+    ) -> [String] {
+        reader.list(options, variable).map { text in
+            guard let name = hostName(text) else {
+                reader.refuse("\(variable): \(text) is not a host such as example.com, in ASCII")
+                return text
+            }
+            return name
         }
     }
 }

@@ -235,6 +235,7 @@ final class ServiceStart: Sendable {
     private func egress(_ database: Database) async throws -> EgressControl {
         try await EgressControl(
             configuration.egress,
+            through: try configuration.egressProxy?.load(),
             database,
             own: own,
             patience: patience,

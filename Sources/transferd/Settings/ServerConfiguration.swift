@@ -31,6 +31,8 @@ struct ServerConfiguration: Sendable {
     /// The number of waiting tasks beyond which no more are accepted.
     let queueMax: Int64
     let egress: EgressPolicy
+    /// The proxy through which requests leave; nil for none.
+    let egressProxy: EgressProxy?
     /// The file of the secrets key; nil for the one in the data directory, which a private cluster
     /// creates at its first start.
     let secretsKeyFile: String?
@@ -95,6 +97,7 @@ struct ServerConfiguration: Sendable {
             default: StoreSettings.queueMaxDefault
         )
         egress = EgressPolicy(service, &reader)
+        egressProxy = EgressProxy(service, &reader)
         secretsKeyFile = reader.text(service.secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
         secretsMode = reader.word(service.secrets, "TRANSFERD_SECRETS", default: .sealed)
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)

@@ -232,6 +232,34 @@ struct ServiceOptions: ParsableArguments {
     var egressPort: [UInt16] = []
 
     @Option(
+        name: .customLong("egress-proxy"),
+        help: """
+            An HTTP proxy, such as http://proxy.example:3128, through which all requests leave, each \
+            in a tunnel (CONNECT); none. Names are resolved here, and the proxy is told the address. \
+            [TRANSFERD_EGRESS_PROXY]
+            """
+    )
+    var egressProxy: String?
+
+    @Option(
+        name: .customLong("egress-proxy-credential-file"),
+        help: """
+            A file with one line user:password for that proxy. Only its owner and group may read it. \
+            [TRANSFERD_EGRESS_PROXY_CREDENTIAL_FILE]
+            """
+    )
+    var egressProxyCredentialFile: String?
+
+    @Option(
+        name: .customLong("egress-direct-host"),
+        help: """
+            A host that is reached without the proxy, or .example.com for it and all below; may be \
+            repeated. [TRANSFERD_EGRESS_DIRECT_HOSTS, separated by commas]
+            """
+    )
+    var egressDirectHost: [String] = []
+
+    @Option(
         name: .customLong("nat64-prefix"),
         help: """
             A prefix by which the network reaches IPv4 addresses, such as 2001:db8:64::/96, besides \

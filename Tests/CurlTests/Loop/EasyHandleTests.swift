@@ -18,7 +18,7 @@ struct EasyHandleTests {
 
     @Test(arguments: [
         (CURLOPT_PROTOCOLS_STR, "http,https"), (CURLOPT_REDIR_PROTOCOLS_STR, "http,https"),
-        (CURLOPT_PROXY, ""),
+        (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, ""),
     ])
     func everyHandleHasText(option: CURLoption, value: String) {
         #expect(EasyHandle.fixedTexts.filter { $0.option == option }.map(\.value) == [value])

@@ -6,7 +6,7 @@ import Testing
 @Suite
 struct CurlErrorTests {
     private static let meanings: [(UInt32, CurlError.Code)] = [
-        (1, CurlError.Code.unsupportedURL), (3, .unsupportedURL), (5, .couldNotResolve),
+        (1, CurlError.Code.unsupportedURL), (3, .unsupportedURL), (5, .proxyUnreachable),
         (6, .couldNotResolve), (7, .couldNotConnect), (8, .badResponse), (16, .connectionLost),
         (18, .truncated), (23, .aborted), (26, .bodySourceFailed), (27, .outOfMemory),
         (28, .timedOut(.connect)), (35, .tlsHandshake), (42, .aborted), (43, .other),
@@ -14,7 +14,7 @@ struct CurlErrorTests {
         (56, .connectionLost), (58, .tlsFailure), (59, .tlsFailure), (60, .tlsFailure),
         (61, .badResponse), (63, .bodyTooLarge), (65, .bodySourceFailed), (77, .tlsFailure),
         (83, .tlsFailure), (89, .couldNotConnect), (90, .tlsFailure), (91, .tlsFailure),
-        (92, .connectionLost), (98, .tlsFailure), (9999, .other),
+        (92, .connectionLost), (97, .proxyUnreachable), (98, .tlsFailure), (9999, .other),
     ]
 
     @Test(arguments: meanings)

@@ -88,9 +88,44 @@ import TransferTestSupport
         ("TRANSFERD_NAT64_PREFIXES", "2001:db8::/95"), ("TRANSFERD_NAT64_PREFIXES", "10.0.0.0/32"),
         ("TRANSFERD_EGRESS_PORTS", "0"), ("TRANSFERD_EGRESS_PORTS", "443,http"),
         ("TRANSFERD_DENY_HOSTS", "bücher.example"), ("TRANSFERD_DENY_HOSTS", "."),
+        ("TRANSFERD_EGRESS_PROXY", "proxy.example:3128"),
+        ("TRANSFERD_EGRESS_PROXY", "socks5://proxy.example"),
+        ("TRANSFERD_EGRESS_PROXY", "https://proxy.example"),
+        ("TRANSFERD_EGRESS_DIRECT_HOSTS", "bücher.example"),
     ])
     func anEgressRuleThatIsNoneIsRefused(variable: String, text: String) {
         #expect(Self.problems([variable: text]).contains(variable))
+    }
+
+    @Test func aProxysCredentialIsNeitherInItsURLNorWithoutIt() {
+        let refusal = Self.problems(["TRANSFERD_EGRESS_PROXY": "http://me:secret@proxy.example"])
+        #expect(refusal.contains("TRANSFERD_EGRESS_PROXY_CREDENTIAL_FILE"))
+        #expect(!refusal.contains("secret"))
+        for name in ["PROXY_CREDENTIAL_FILE", "DIRECT_HOSTS"] {
+            let refusal = Self.problems(["TRANSFERD_EGRESS_\(name)": "example.com"])
+            #expect(refusal.contains("take a proxy"), "\(refusal)")
+        }
+    }
+
+    /// Also when its words are none, what they are is not said.
+    @Test(arguments: [(0o644, "me:secret\n"), (0o400, "secret\n"), (0o400, "")])
+    func aProxysCredentialThatCannotBeUsedEndsTheStart(mode: Int, text: String) async throws {
+        let folder = try TestFolder("integration")
+        let file = "\(folder.path)/credential"
+        try folder.write(text, to: "credential")
+        chmod(file, mode_t(mode))
+        let refusal = await #expect(throws: ServiceProcess.NotStarted.self) {
+            try await ServiceProcess(
+                in: try DataDirectory(),
+                [
+                    "--egress-proxy", "http://proxy.example:3128",
+                    "--egress-proxy-credential-file", file,
+                ]
+            )
+        }
+        let words = mode == 0o644 ? "has the mode 644" : "must have one line"
+        #expect(refusal?.description.contains(words) == true, "\(String(describing: refusal))")
+        #expect(refusal?.description.contains("secret\n") == false)
     }
 
     /// Starts the service with a secrets key in a file of this mode, and returns how it ends.

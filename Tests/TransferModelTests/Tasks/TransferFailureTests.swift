@@ -5,9 +5,10 @@ import TransferModel
     @Test(arguments: TransferFailure.Code.allCases.filter { $0 != .httpStatus })
     func isRetryableWhenItMayPassByItself(code: TransferFailure.Code) {
         let transient: Set<TransferFailure.Code> = [
-            .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .checksumMismatch, .badResponse, .storageFull, .storageFailure,
-            .storageUnwritable, .descriptorsExhausted, .memoryExhausted,
+            .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
+            .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
+            .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
+            .memoryExhausted,
         ]
         #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
     }
@@ -29,7 +30,8 @@ import TransferModel
     func hasADomain(code: TransferFailure.Code) {
         let expected: TransferFailure.Domain =
             switch code {
-            case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
+            case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable,
+                .proxyCredentialRefused, .proxyRefused, .egressDenied, .tlsFailure, .timedOut,
                 .connectionLost, .lengthMismatch:
                 .network
             case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
@@ -48,7 +50,8 @@ import TransferModel
     @Test func theWordsOfTheAPINeverChange() {
         #expect(
             TransferFailure.Code.allCases.map(\.rawValue) == [
-                "could_not_resolve_host", "could_not_connect", "egress_denied", "tls_failure",
+                "could_not_resolve_host", "could_not_connect", "proxy_unreachable",
+                "proxy_credential_refused", "proxy_refused", "egress_denied", "tls_failure",
                 "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
                 "checksum_mismatch", "bad_response", "http_status",
                 "proxy_authentication_required", "credential_unusable",

@@ -60,7 +60,9 @@ import Testing
             (.timedOut(.total), "timed_out"),
             (.timedOut(.connect), "timed_out"), (.connectionLost, "connection_lost"),
             (.truncated, "connection_lost"), (.badResponse, "bad_response"),
-            (.egressDenied, "egress_denied"), (.outOfMemory, "service"), (.other, "service"),
+            (.egressDenied, "egress_denied"), (.proxyRefused, "proxy_refused"),
+            (.proxyUnreachable, "service"), (.proxyCredentialRefused, "service"),
+            (.outOfMemory, "service"), (.other, "service"),
         ] as [(CurlError.Code, String)]
     )
     func namesTheCauseOfATryWithoutAnswer(code: CurlError.Code, reason: String) {

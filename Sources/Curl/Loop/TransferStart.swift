@@ -1,0 +1,84 @@
+/// A transfer before it starts, with the addresses that are known so far.
+struct TransferStart {
+    var request: CurlRequest
+    let url: CurlURL
+    /// The proxy through which the host is reached; nil for none.
+    let proxy: CurlProxy?
+    let sink: any CurlSink
+    let since: ContinuousClock.Instant
+    /// The time until which it may wait for names.
+    var deadline: ContinuousClock.Instant
+    /// The host's addresses; nil before they are known.
+    private(set) var addresses: [String]?
+    /// The proxy's addresses; nil before they are known.
+    private(set) var proxyAddresses: [String]?
+
+    init(
+        _ request: CurlRequest,
+        url: CurlURL,
+        sink: any CurlSink,
+        at now: ContinuousClock.Instant
+    ) {
+        self.request = request
+        self.url = url
+        self.sink = sink
+        since = now
+        proxy = request.egress.proxy(for: url.host)
+        let bounds = [request.connectTimeout, request.inactivityTimeout, request.totalTimeout]
+        deadline = now + (bounds.compactMap(\.self).min() ?? request.connectTimeout)
+        addresses = url.ownAddresses
+        proxyAddresses = proxy?.url.ownAddresses
+    }
+
+    /// The name whose addresses are needed next: the host's, then the proxy's; nil if none is.
+    var missingName: String? {
+        if addresses == nil { return url.nameToResolve }
+        return isProxyMissing ? proxy?.url.nameToResolve : nil
+    }
+
+    /// Whether the name that is missing is that of the proxy.
+    var isProxyMissing: Bool { addresses != nil && proxy != nil && proxyAddresses == nil }
+
+    /// Adds the addresses of the name that was missing.
+    mutating func add(_ found: [String]) {
+        if addresses == nil { addresses = found } else { proxyAddresses = found }
+    }
+
+    /// Changes the rates with which it will start.
+    mutating func limit(_ receiveRate: Int64?, _ sendRate: Int64?) {
+        (request.receiveRateMax, request.sendRateMax) = (receiveRate, sendRate)
+    }
+
+    /// Returns the way through the proxy; nil without one.
+    ///
+    /// - Throws: ``CurlError`` with `egressDenied` if no address of the host may be reached.
+    func route() throws(CurlError) -> ProxyRoute? {
+        guard let proxy else { return nil }
+        let route = ProxyRoute(
+            through: proxy,
+            at: proxyAddresses ?? [],
+            to: addresses ?? [],
+            of: url,
+            for: request
+        )
+        guard let route else {
+            request.egress.refused(host: url.host, for: request.group)
+            throw failure(.egressDenied)
+        }
+        return route
+    }
+
+    /// Returns the same start, to these addresses of the host alone.
+    func going(to others: [SocketAddress]) -> TransferStart {
+        var start = self
+        start.addresses = others.map(\.text)
+        return start
+    }
+
+    /// Returns the failure of a transfer that has not begun.
+    func failure(_ code: CurlError.Code) -> CurlError {
+        var summary = CurlSummary()
+        summary.timings.total = .now - since
+        return CurlError(code, summary: summary)
+    }
+}
