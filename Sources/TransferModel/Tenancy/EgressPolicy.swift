@@ -69,6 +69,8 @@ package struct EgressPolicy: Equatable, Sendable {
     package var denied: [Network] = []
     /// The ports that may be reached; empty for all.
     package var ports: Set<UInt16> = []
+    /// The only hosts that are asked, in the form of ``deniedHosts``; empty for all.
+    package var allowedHosts: [String] = []
     /// The hosts that are never asked: names in lower case, or with a dot in front for a name and
     /// all below it.
     package var deniedHosts: [String] = []
@@ -86,7 +88,10 @@ package struct EgressPolicy: Equatable, Sendable {
     }
 
     /// Returns whether a request may be sent to `host`, whatever its address.
-    package func allows(host: String) -> Bool { !Self.names(host, in: deniedHosts) }
+    package func allows(host: String) -> Bool {
+        (allowedHosts.isEmpty || Self.names(host, in: allowedHosts))
+            && !Self.names(host, in: deniedHosts)
+    }
 
     /// Returns whether `host` is reached without a proxy.
     package func isReachedDirectly(_ host: String) -> Bool { Self.names(host, in: directHosts) }

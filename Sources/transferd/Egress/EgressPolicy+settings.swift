@@ -15,6 +15,7 @@ extension EgressPolicy {
             "--deny-network",
             "TRANSFERD_DENY_NETWORKS"
         )
+        allowedHosts = Self.hosts(options.allowHost, "TRANSFERD_ALLOW_HOSTS", &reader)
         deniedHosts = Self.hosts(options.denyHost, "TRANSFERD_DENY_HOSTS", &reader)
         directHosts = Self.hosts(
             options.egressDirectHost,

@@ -216,6 +216,15 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            A host that is asked, or .example.com for it and all below; may be repeated, and no \
+            other host is asked then. Any host without one. \
+            [TRANSFERD_ALLOW_HOSTS, separated by commas]
+            """
+    )
+    var allowHost: [String] = []
+
+    @Option(
+        help: """
             A host that is never asked, or .example.com for it and all below; may be repeated. \
             [TRANSFERD_DENY_HOSTS, separated by commas]
             """

@@ -114,6 +114,7 @@ import TransferWire
         let origin = try LoopbackOrigin()
         for options in [
             ["--deny-network", "127.0.0.0/8"], ["--deny-host", "localhost"],
+            ["--allow-host", "example.com"],
             ["--egress-port", "443"],
         ] {
             let directory = try DataDirectory()

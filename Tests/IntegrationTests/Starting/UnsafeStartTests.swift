@@ -88,6 +88,7 @@ import TransferTestSupport
         ("TRANSFERD_NAT64_PREFIXES", "2001:db8::/95"), ("TRANSFERD_NAT64_PREFIXES", "10.0.0.0/32"),
         ("TRANSFERD_EGRESS_PORTS", "0"), ("TRANSFERD_EGRESS_PORTS", "443,http"),
         ("TRANSFERD_DENY_HOSTS", "bücher.example"), ("TRANSFERD_DENY_HOSTS", "."),
+        ("TRANSFERD_ALLOW_HOSTS", "https://example.com"),
         ("TRANSFERD_EGRESS_PROXY", "proxy.example:3128"),
         ("TRANSFERD_EGRESS_PROXY", "socks5://proxy.example"),
         ("TRANSFERD_EGRESS_PROXY", "https://proxy.example"),

@@ -123,6 +123,19 @@ import TransferModel
         #expect(!policy.allows([127, 0, 0, 1], port: 443))
     }
 
+    @Test func onlyAllowedHostsAreAskedIfThereAreSome() {
+        var policy = EgressPolicy()
+        #expect(policy.allows(host: "anything.example"))
+        policy.allowedHosts = ["example.com", ".internal"]
+        policy.deniedHosts = ["secret.internal"]
+        for host in ["example.com", "EXAMPLE.com.", "internal", "a.internal"] {
+            #expect(policy.allows(host: host), "\(host)")
+        }
+        for host in ["a.example.com", "example.org", "secret.internal", "192.0.2.1", ""] {
+            #expect(!policy.allows(host: host), "\(host)")
+        }
+    }
+
     @Test func deniedHostsAreDeniedInEverySpelling() {
         var policy = EgressPolicy()
         #expect(policy.allows(host: "example.com"))
