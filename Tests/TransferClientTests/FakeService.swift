@@ -7,6 +7,7 @@ final class FakeService: Sendable {
     let holdsReceipts = Mutex(false)
     let calls = Mutex<[String]>([])
     private let ended = Mutex(0)
+    private let sequence = Atomic(0)
     private let receipts = Signal()
     private let streamed = Signal()
     private let submitted = Signal()
@@ -28,32 +29,47 @@ final class FakeService: Sendable {
 
     /// Sends the events with which the first tasks end.
     func finish(count: Int) {
-        var sequence = 0
-        func send(_ type: String, _ data: String) {
-            sequence += 1
-            let event = """
-                id: s:\(sequence)
-                data: {"id":"e\(sequence)","type":"\(type)","timestamp":"2026-03-01T12:00:00Z",\
-                "version":1,"data":{"sequence":\(sequence),"generation":1\(data)}}
-
-
-                """
-            source.yield(Array(event.utf8))
-        }
         for id in 0..<count {
             for (type, state) in [
                 ("task.progress", "running"), ("task.download_finished", "completed"),
                 ("task.completed", "completed"),
-            ] {
-                send(
-                    type,
-                    #","task":{"id":"\#(id)","state":"\#(state)","attempt":1,"#
-                        + #""count_of_bytes_received":3,"count_of_bytes_expected_to_receive":3}"#
-                )
-            }
+            ] { send(type, of: id, state, received: 3, expected: 3) }
         }
         send("session.events_finished", #","completed":1,"failed":0,"cancelled":0"#)
         streamed.fire()
+    }
+
+    /// Sends an event about the bytes of a task.
+    func report(_ id: Int, received: Int64, expected: Int64) {
+        send("task.progress", of: id, "running", received: received, expected: expected)
+    }
+
+    private func send(
+        _ type: String,
+        of id: Int,
+        _ state: String,
+        received: Int64,
+        expected: Int64
+    ) {
+        send(
+            type,
+            #","task":{"id":"\#(id)","state":"\#(state)","attempt":1,"#
+                + #""count_of_bytes_received":\#(received),"#
+                + #""count_of_bytes_sent":\#(received),"#
+                + #""count_of_bytes_expected_to_receive":\#(expected)}"#
+        )
+    }
+
+    private func send(_ type: String, _ data: String) {
+        let sequence = sequence.wrappingAdd(1, ordering: .relaxed).newValue
+        let event = """
+            id: s:\(sequence)
+            data: {"id":"e\(sequence)","type":"\(type)","timestamp":"2026-03-01T12:00:00Z",\
+            "version":1,"data":{"sequence":\(sequence),"generation":1\(data)}}
+
+
+            """
+        source.yield(Array(event.utf8))
     }
 
     func releaseReceipts() { receipts.fire() }
@@ -173,6 +189,11 @@ extension FakeService: TransferSessionDelegate {
         task: TransferTask,
         didCompleteWithError error: TransferError?
     ) async { note(error.map { "failed: \($0)" } ?? "completed") }
+
+    func urlSession(
+        _ session: TransferSession,
+        didBecomeInvalidWithError error: TransferError?
+    ) async { note("invalid") }
 
     func urlSessionDidFinishEvents(forBackgroundURLSession session: TransferSession) async {
         note("events finished")

@@ -53,6 +53,9 @@ import TransferWire
         #expect(delays.last == .some(nil))
         let least = policy.delay(after: error, attempts: 2, isRepeatable: true, fraction: 0)
         #expect(least == .seconds(1))
+        // A service may ask for a base that cannot be multiplied.
+        let endless = RetryPolicy(delayBase: .milliseconds(Int64.max), delayMax: .seconds(5))
+        #expect(endless.growing(attempts: 30, fraction: 1) == .seconds(5))
     }
 
     @Test func waitsAsLongAsTheServiceAsksUpToTheBound() {

@@ -80,6 +80,8 @@ struct TransferProgress {
         of total: Int64?,
         at time: Double
     ) {
+        // What is subtracted below has no negative numbers, whatever the service reports.
+        let bytes = max(0, bytes)
         guard let index = transfers.firstIndex(where: { $0.id == id }) else {
             let transfer = Transfer(
                 name: name,

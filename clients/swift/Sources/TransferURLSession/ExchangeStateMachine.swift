@@ -112,8 +112,11 @@ struct ExchangeStateMachine: ~Copyable {
 
     /// The time for the start of the response is over.
     mutating func headIsLate(_ failure: TransportFailure) -> Action {
-        if case .receiving = state { return .none }
-        return stop(failure)
+        switch state {
+        case .new, .awaitingHead: return stop(failure)
+        // It started just in time, and may already have all of its bytes here.
+        case .receiving, .over: return .none
+        }
     }
 
     /// Nobody wants the response any longer.

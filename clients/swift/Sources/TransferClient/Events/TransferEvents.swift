@@ -16,6 +16,8 @@ public struct TransferEvents: AsyncSequence, Sendable {
 
     /// The longest pause before a reconnection.
     static let pauseMax: Duration = .seconds(30)
+    /// The shortest pause that a service can ask for.
+    static let pauseMin: Duration = .milliseconds(1)
 
     let service: TransferService
     let request: ServiceRequest
@@ -144,7 +146,10 @@ public struct TransferEvents: AsyncSequence, Sendable {
         }
 
         private mutating func take(_ block: ServerSentEvent) throws(TransferError) {
-            if let retry = block.retry { pause = .milliseconds(retry) }
+            if let retry = block.retry {
+                // A number that is no time would make of the pauses a loop without any.
+                pause = Swift.max(.milliseconds(retry), TransferEvents.pauseMin)
+            }
             if let data = block.data {
                 let message: EventMessage
                 do {

@@ -1,9 +1,14 @@
 extension TaskValues {
+    /// The most units of a task, more than any file has bytes: Foundation multiplies them.
+    private static let unitsMax: Int64 = 1 << 53
+
     /// The bytes of the task; those of an upload are the ones it sends.
     func progress(of kind: TransferTask.Kind) -> ProgressMirror.Values {
         let isUpload = kind == .upload
-        let completed = isUpload ? bytesSent : bytesReceived
-        let total = isUpload ? bytesExpectedToSend : bytesExpected
+        let completed = min(isUpload ? bytesSent : bytesReceived, Self.unitsMax)
+        let expected = isUpload ? bytesExpectedToSend : bytesExpected
+        // Foundation of Linux traps when the completed units of none change.
+        let total = expected > 0 ? min(expected, Self.unitsMax) : -1
         guard case .success = end else {
             return ProgressMirror.Values(total: total, completed: completed)
         }
@@ -26,9 +31,9 @@ extension TaskValues {
         }
         let values = progress(of: kind)
         guard values.total > 0 else { return TaskShare(tasks: 1) }
-        let part = Double(values.completed) / Double(values.total)
+        let part = min(Double(values.completed) / Double(values.total), 1)
         // Only its end completes a task.
-        let units = Int64(part * Double(TaskShare.unitsOfTask))
-        return TaskShare(tasks: 1, units: min(max(units, 0), TaskShare.unitsOfTask - 1))
+        let units = min(Int64(part * Double(TaskShare.unitsOfTask)), TaskShare.unitsOfTask - 1)
+        return TaskShare(tasks: 1, units: units)
     }
 }

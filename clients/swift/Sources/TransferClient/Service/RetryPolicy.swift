@@ -41,7 +41,13 @@ public struct RetryPolicy: Sendable {
 
     /// Returns a pause that grows with the number of failures and is random in its second half.
     func growing(attempts: Int, fraction: Double) -> Duration {
-        let longest = min(delayBase * (1 << min(max(attempts - 1, 0), 20)), delayMax)
+        var longest = min(delayBase, delayMax)
+        var doublings = attempts - 1
+        // Step by step: the base may be what a service asks for, and too long to be multiplied.
+        while doublings > 0, longest < delayMax {
+            longest = min(longest * 2, delayMax)
+            doublings -= 1
+        }
         return longest * (0.5 + fraction / 2)
     }
 

@@ -12,6 +12,8 @@ struct ServiceRequest: Sendable {
     var isRepeatable: Bool
     /// Whether the path belongs to a session, so that the query names the client.
     var isOfClient = false
+    /// A status beside 2xx whose response is a document, and no problem.
+    var statusOfDocument: Int?
     /// The time within which the response has to start, if it is not that of all requests.
     var timeout: Duration?
 
@@ -23,8 +25,14 @@ struct ServiceRequest: Sendable {
     }
 
     /// Creates a request with a document.
-    init(_ method: String, _ path: String, json document: some Encodable) {
-        self.init(method, path, json: Self.encoding(document))
+    ///
+    /// - Throws: ``TransferError`` with the code `misconfigured` for what JSON cannot hold.
+    init(
+        _ method: String,
+        _ path: String,
+        json document: some Encodable
+    ) throws(TransferError) {
+        self.init(method, path, json: try Self.encoding(document))
     }
 
     /// Creates a request with a JSON text.
@@ -69,12 +77,15 @@ struct ServiceRequest: Sendable {
         return "\(path)\(mark)client=\(PercentEncoding.encodeSegment(client))"
     }
 
-    /// Returns the JSON of a document; every number in it is finite.
-    private static func encoding(_ document: some Encodable) -> [UInt8] {
+    /// Returns the JSON of a document.
+    ///
+    /// - Throws: ``TransferError`` with the code `misconfigured` for what JSON cannot hold: a number
+    ///   that is not finite, or a date beyond the year 9999.
+    static func encoding(_ document: some Encodable) throws(TransferError) -> [UInt8] {
         do {
             return try WireEncoder.encode(document)
         } catch {
-            preconditionFailure("a request has only what JSON can hold: \(error)")
+            throw TransferError(.misconfigured, "A number or a date has no form in JSON.")
         }
     }
 }

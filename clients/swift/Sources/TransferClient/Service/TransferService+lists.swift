@@ -50,6 +50,17 @@ extension TransferService {
         return try await get(page(of: path, state, after: cursor))
     }
 
+    /// Returns a page of the events of a session; the next one is behind its `next`, and is empty
+    /// as long as nothing more has happened.
+    public func events(
+        ofSession identifier: String,
+        after cursor: EventCursor? = nil
+    ) async throws(TransferError) -> EventPage {
+        let place = cursor.map { ["after=\($0)"] } ?? []
+        let path = "\(APIPath.session(identifier))/events"
+        return try await get(page(of: path, place, after: nil).ofClient())
+    }
+
     /// Returns a page of the events of all sessions and clients of the tenant, and its own, in one
     /// order; the next one is behind its `next`.
     public func events(after cursor: EventCursor? = nil) async throws(TransferError) -> EventPage {

@@ -52,6 +52,13 @@ extension TransferService {
         )
     }
 
+    /// Returns how far a verb for many tasks is.
+    public func bulkOperation(
+        _ identifier: String
+    ) async throws(TransferError) -> BulkOperationDocument {
+        try await get(ServiceRequest("GET", APIPath.bulkOperation(identifier)))
+    }
+
     /// Returns the newest attempts of a task that have ended, in the order in which they began.
     public func attempts(
         ofTask identifier: String
@@ -75,8 +82,54 @@ extension TransferService {
     }
 
     /// Returns a session, which is created if it is not there.
-    public func makeSession(_ identifier: String) async throws(TransferError) -> SessionDocument {
-        try await get(ServiceRequest("PUT", APIPath.session(identifier)).ofClient())
+    @discardableResult
+    public func makeSession(
+        _ identifier: String,
+        _ request: SessionRequest = SessionRequest()
+    ) async throws(TransferError) -> SessionDocument {
+        try await get(
+            ServiceRequest("PUT", APIPath.session(identifier), json: request).ofClient()
+        )
+    }
+
+    /// Submits tasks that this process does not follow, with one request: either all of them are
+    /// accepted or none.
+    ///
+    /// A task that is to be followed, or whose file is on this machine, is one of a
+    /// ``TransferSession``.
+    ///
+    /// - Parameters:
+    ///   - tasks: 1 to `SubmitRequest.tasksMax` tasks.
+    ///   - identifier: the session, which has to be there.
+    /// - Returns: a receipt for each task, in the same order.
+    /// - Throws: ``TransferError``, whose ``TransferError/faults`` point into the array.
+    @discardableResult
+    public func submit(
+        _ tasks: [TaskRequest],
+        toSession identifier: String
+    ) async throws(TransferError) -> [TaskReceipt] {
+        let receipt: BatchReceipt = try await get(
+            ServiceRequest("POST", APIPath.tasks(ofSession: identifier), json: tasks)
+                .ofClient().withIdempotencyKey()
+        )
+        return receipt.items
+    }
+
+    /// Cancels what is outstanding of a session, and ends it.
+    public func invalidateSession(_ identifier: String) async throws(TransferError) {
+        _ = try await call(ServiceRequest("DELETE", APIPath.session(identifier)).ofClient())
+    }
+
+    /// Returns the tenant of the key, with its limits and what it has of them.
+    public func tenant() async throws(TransferError) -> TenantDocument {
+        try await get(ServiceRequest("GET", "/v1/tenant"))
+    }
+
+    /// Returns the summary of the service for monitors, also one whose status is `fail`.
+    public func health() async throws(TransferError) -> HealthDocument {
+        var request = ServiceRequest("GET", "/health")
+        request.statusOfDocument = 503
+        return try await get(request)
     }
 
     /// Returns a host with its last decisions, such as `files.example:443`.
@@ -92,6 +145,17 @@ extension TransferService {
     ) async throws(TransferError) -> SubscriptionDocument {
         try await get(
             ServiceRequest("POST", "/v1/subscriptions", json: request).withIdempotencyKey()
+        )
+    }
+
+    /// Changes a subscription; what is not named stays as it is, and null clears it.
+    @discardableResult
+    public func change(
+        _ patch: SubscriptionPatchRequest,
+        ofSubscription identifier: String
+    ) async throws(TransferError) -> SubscriptionDocument {
+        try await get(
+            ServiceRequest("PATCH", APIPath.subscription(identifier), json: patch).repeatable()
         )
     }
 
@@ -113,7 +177,7 @@ extension TransferService {
     public func acknowledge(
         _ acknowledgement: WebhookAcknowledgement
     ) async throws(TransferError) {
-        var request = ServiceRequest(
+        var request = try ServiceRequest(
             "POST",
             acknowledgement.path,
             json: AckRequest(ackToken: acknowledgement.token)

@@ -144,7 +144,9 @@ extension TransferService {
         } catch {
             throw TransferError(error)
         }
-        guard !(200..<300).contains(response.status) else { return response }
+        if (200..<300).contains(response.status) || response.status == request.statusOfDocument {
+            return response
+        }
         let body = try await Self.collect(response, upTo: Self.problemBytesMax)
         throw TransferError(ServiceResponse(response, body: body))
     }

@@ -35,7 +35,7 @@ final class LeaseKeeper: Sendable {
         while true {
             do throws(TransferError) {
                 try await TransferService.pause(duration / 3)
-                let request = ServiceRequest(
+                let request = try ServiceRequest(
                     "PATCH",
                     "/v1/leases/\(token)",
                     json: LeaseRequest(leaseSeconds: .some(duration.components.seconds))

@@ -79,7 +79,14 @@ final class TaskSubmitter: Sendable {
 
     /// Submits tasks, in several requests if one would be too long.
     private func submit(_ tasks: [TransferTask], in session: TransferSession) async {
-        var rest = tasks.map { ($0, Self.encoded($0)) }[...]
+        var rest: ArraySlice<(TransferTask, [UInt8])> = []
+        for task in tasks {
+            do throws(TransferError) {
+                rest.append((task, try ServiceRequest.encoding(task.submission)))
+            } catch {
+                await session.refused(task, error)
+            }
+        }
         while !rest.isEmpty {
             var bytes = 0
             let part = rest.prefix { item in
@@ -147,13 +154,5 @@ final class TaskSubmitter: Sendable {
             faults[index, default: []].append(moved ?? fault)
         }
         return faults
-    }
-
-    private static func encoded(_ task: TransferTask) -> [UInt8] {
-        do {
-            return try WireEncoder.encode(task.submission)
-        } catch {
-            preconditionFailure("a task has only what JSON can hold: \(error)")
-        }
     }
 }

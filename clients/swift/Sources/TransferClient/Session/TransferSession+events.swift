@@ -20,7 +20,7 @@ extension TransferSession {
                     await becomeInvalid(error)
                     return
                 }
-                cursor = EventCursor(sessionID: session.id, sequence: oldest - 1)
+                cursor = EventCursor(sessionID: session.id, sequence: max(oldest, 1) - 1)
             }
             do throws(TransferError) {
                 try await TransferService.pause(Self.expiryPause)
@@ -127,7 +127,7 @@ extension TransferSession {
 
     private func send(_ answer: some Encodable, to verb: String, of task: TransferTask) async {
         do throws(TransferError) {
-            let request = ServiceRequest("POST", "\(try task.path())/\(verb)", json: answer)
+            let request = try ServiceRequest("POST", "\(task.path())/\(verb)", json: answer)
             _ = try await service.call(request)
         } catch  where error.problem?.code == .taskNotAsked {
             // Somebody else has answered.

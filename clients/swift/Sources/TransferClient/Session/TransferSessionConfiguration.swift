@@ -66,8 +66,7 @@ public struct TransferSessionConfiguration: Sendable {
 extension TransferSessionConfiguration {
     /// The body of the request that creates the session.
     var request: SessionRequest {
-        var members = OptionMembers()
-        members.values = options
+        var members = OptionMembers(options)
         if let timeoutIntervalForRequest {
             members.values["timeout_for_request"] = .number(timeoutIntervalForRequest.seconds)
         }

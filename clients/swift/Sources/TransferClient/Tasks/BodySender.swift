@@ -80,9 +80,8 @@ struct BodySender: Sendable {
         let response = try await service.call(
             ServiceRequest("GET", "\(APIPath.task(taskID))/body")
         )
-        guard let text = response.header("Upload-Offset"), let offset = Int64(text) else {
-            throw TransferError(.unexpectedResponse, "The response has no Upload-Offset.")
-        }
+        guard let text = response.header("Upload-Offset"), let offset = Int64(text), offset >= 0
+        else { throw TransferError(.unexpectedResponse, "The response has no Upload-Offset.") }
         return offset
     }
 }

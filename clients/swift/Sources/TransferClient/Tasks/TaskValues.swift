@@ -62,9 +62,9 @@ struct TaskValues: Sendable {
         earliestBeginDate = document.earliestBeginAt?.date
         guard end == nil else { return }
         serviceState = document.state
-        bytesReceived = document.countOfBytesReceived
+        bytesReceived = max(0, document.countOfBytesReceived)
         bytesExpected = document.countOfBytesExpectedToReceive
-        bytesSent = document.countOfBytesSent
+        bytesSent = max(0, document.countOfBytesSent)
         // The client may know the number before the service does.
         bytesExpectedToSend = max(bytesExpectedToSend, document.countOfBytesExpectedToSend)
         failure = document.error.map { TransferError($0) }
@@ -75,9 +75,9 @@ struct TaskValues: Sendable {
         // An older event may come after a newer document has told the end.
         guard end == nil else { return }
         serviceState = snapshot.state
-        bytesReceived = snapshot.countOfBytesReceived
+        bytesReceived = max(0, snapshot.countOfBytesReceived)
         if let expected = snapshot.countOfBytesExpectedToReceive { bytesExpected = expected }
-        if let sent = snapshot.countOfBytesSent { bytesSent = sent }
+        if let sent = snapshot.countOfBytesSent { bytesSent = max(0, sent) }
         if let expected = snapshot.countOfBytesExpectedToSend { bytesExpectedToSend = expected }
         failure = snapshot.error.map { TransferError($0) }
     }
@@ -115,9 +115,7 @@ struct TaskValues: Sendable {
 
     /// Returns the body that submits the task.
     func submission(kind: TransferTask.Kind) -> TaskRequest {
-        var options = OptionMembers()
-        options.values = request.options
-        return TaskRequest(
+        TaskRequest(
             target: .url(request.url),
             headers: request.allHTTPHeaderFields,
             clientPersistedString: description,
@@ -127,7 +125,7 @@ struct TaskValues: Sendable {
                 DestinationRequest(path: $0, overwrite: request.overwritesDestination)
             },
             resumeData: request.resumeData,
-            options: options,
+            options: OptionMembers(request.options),
             kind: kind.rawValue,
             method: request.httpMethod,
             upload: source.map { UploadRequest($0) },

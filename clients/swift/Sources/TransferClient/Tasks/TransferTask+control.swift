@@ -29,9 +29,9 @@ extension TransferTask {
     ///   it sent, or the response to an earlier call was lost.
     public func cancelByProducingResumeData() async throws(TransferError) -> String? {
         if endIfNew() { return nil }
-        let request = ServiceRequest(
+        let request = try ServiceRequest(
             "POST",
-            "\(try path())/cancel",
+            "\(path())/cancel",
             json: CancelRequest(produceResumeData: true)
         )
         let document = try await session.service.get(request, as: TaskDocument.self)
@@ -53,7 +53,7 @@ extension TransferTask {
 
     /// Changes the task; what is not named stays as it is, and null clears it.
     public func change(_ patch: TaskPatchRequest) async throws(TransferError) {
-        let request = ServiceRequest("PATCH", try path(), json: patch).repeatable()
+        let request = try ServiceRequest("PATCH", path(), json: patch).repeatable()
         apply(try await session.service.get(request, as: TaskDocument.self))
     }
 

@@ -3,6 +3,12 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// The transport of most clients: AsyncHTTPClient, with HTTP/1.1 over TCP or TLS.
 public struct AsyncHTTPTransport: TransferTransport {
     /// The most connections to one service: for streams of events, results and uploads at once.
@@ -73,6 +79,9 @@ public struct AsyncHTTPTransport: TransferTransport {
         case is CancellationError: TransportFailure(.cancelled, "The request was cancelled.")
         case let error as HTTPClientError: failure(error)
         case is NIOConnectionError:
+            TransportFailure(.notConnected, "The service could not be reached.")
+        // What an address refuses, where a name would have had several.
+        case let error as IOError where error.errnoCode == ECONNREFUSED:
             TransportFailure(.notConnected, "The service could not be reached.")
         default: TransportFailure(.broken, "The connection ended: \(error)")
         }

@@ -22,7 +22,21 @@ public struct Timestamp: Hashable, Codable, Sendable {
     }
 
     /// Writes the value.
+    ///
+    /// - Throws: `EncodingError` for a date outside of the years 1 to 9999.
     public func encode(to encoder: any Encoder) throws {
+        // A comparison with a date that is no number is false.
+        guard date.timeIntervalSince1970 >= Double(Self.secondsRange.lowerBound),
+            date.timeIntervalSince1970 < Double(Self.secondsRange.upperBound) + 1
+        else {
+            throw EncodingError.invalidValue(
+                date,
+                EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "RFC 3339 has the years 1 to 9999."
+                )
+            )
+        }
         var container = encoder.singleValueContainer()
         try container.encode(rfc3339)
     }

@@ -7,7 +7,7 @@ public struct OptionMembers: Equatable, Sendable {
     public var values: [String: JSONValue] = [:]
 
     /// Creates the value from its parts.
-    public init() {}
+    public init(_ values: [String: JSONValue] = [:]) { self.values = values }
 
     /// Reads the members of an object except those that `Key` knows, and except nulls, which stand
     /// for absent ones.

@@ -1,0 +1,134 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferClient
+import TransferWire
+
+/// Whatever a service answers, or a program asks for, a client goes on or throws: no number is too
+/// large for it.
+@Suite(.timeLimit(.minutes(1))) struct HostileServiceTests {
+    private func session(
+        _ service: FakeService,
+        _ transport: ScriptedTransport? = nil
+    ) -> TransferSession {
+        TransferSession(
+            configuration: .background(withIdentifier: "s"),
+            service: (transport ?? service.transport).service(),
+            delegate: service
+        )
+    }
+
+    @Test func takesAnyCountOfBytes() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let task = session.downloadTask(with: "a")
+        let progress = [task.progress, session.progress]
+        task.resume()
+        await service.submissionIsAnswered()
+        for (received, expected) in [
+            (.min, 1), (-5, 10), (.max, 1), (.max, .min), (0, 0), (.max, .max),
+        ] as [(Int64, Int64)] {
+            service.report(0, received: received, expected: expected)
+        }
+        service.finish(count: 1)
+        _ = try await task.result()
+        await service.delegateIsTold("events finished")
+        #expect(progress.allSatisfy { $0.isFinished })
+        let largest = "progress \(Int64.max) of \(Int64.max)"
+        #expect(service.calls.withLock { $0.contains(largest) })
+        try await session.close()
+    }
+
+    @Test func sendsNothingFromBeforeTheStartOfAFile() async throws {
+        let service = FakeService()
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            switch (request.method, request.target) {
+            case ("PUT", "/v1/tasks/7/body"): throw TransportFailure(.broken, "cut")
+            case ("GET", "/v1/tasks/7/body"):
+                TransportResponse(204, headers: [("Upload-Offset", "-5")])
+            default: try await service.transport.send(request)
+            }
+        }
+        let session = session(service, transport)
+        let task = try #require(try await session.reconnect().compactMap { try? $0.get() }.first)
+        let error = await #expect(throws: TransferError.self) {
+            try await task.sendBody(fromFile: URL(filePath: #filePath))
+        }
+        #expect(error?.code == .unexpectedResponse)
+        try await session.close()
+    }
+
+    @Test func pausesHoweverShortAPauseTheServiceAsksFor() async throws {
+        let stream = [("Content-Type", "text/event-stream")]
+        let last = """
+            data: {"id":"e","type":"session.invalidated","timestamp":"2026-03-01T12:00:00Z",\
+            "version":1,"data":{"sequence":1,"generation":1}}
+
+
+            """
+        let rest = Mutex(
+            [TransportResponse(200, ["retry: -60000\n\n"], headers: stream)]
+                + Array(repeating: TransportResponse.problem(.unavailable), count: 6)
+                + [TransportResponse(200, [last], headers: stream)]
+        )
+        let transport = ScriptedTransport { _ in rest.withLock { $0.removeFirst() } }
+        let start = ContinuousClock.now
+        let events = TransferEvents(
+            service: transport.service(attemptsMax: 1),
+            sessionIdentifier: "s"
+        )
+        for try await _ in events {}
+        // Half of 1, 1, 2, 4, 8, 16 and 32 ms at least.
+        #expect(ContinuousClock.now - start >= .milliseconds(32))
+    }
+
+    @Test func goesOnWhereverTheOldestEventIs() async throws {
+        let service = FakeService()
+        let streams = Atomic(0)
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            guard request.target.hasSuffix("/events") else {
+                return try await service.transport.send(request)
+            }
+            guard streams.wrappingAdd(1, ordering: .relaxed).newValue == 1 else {
+                return .problem(.unknownSession)
+            }
+            return TransportResponse(
+                410,
+                [
+                    #"{"type": "t", "title": "Expired", "status": 410, "code": "events_expired", "#,
+                    #""request_id": "r", "oldest_sequence": \#(Int64.min)}"#,
+                ]
+            )
+        }
+        let session = session(service, transport)
+        _ = try await session.reconnect()
+        await service.delegateIsTold("invalid")
+        let cursors = transport.requests.filter { $0.target.hasSuffix("/events") }
+            .map { $0.header("Last-Event-ID") }
+        #expect(cursors == ["s:0", "s:0"])
+    }
+
+    @Test func refusesWhatJSONCannotHold() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let good = session.downloadTask(with: "good")
+        let priority = session.downloadTask(with: "priority")
+        priority.priority = .nan
+        let date = session.downloadTask(with: "date")
+        date.earliestBeginDate = Date(timeIntervalSince1970: 1_800_000_000_000)
+        var request = TransferRequest(url: "option")
+        request.options["rate"] = .number(.infinity)
+        let option = session.downloadTask(with: request)
+        for task in [priority, date, option, good] { task.resume() }
+        for task in [priority, date, option] {
+            let error = await #expect(throws: TransferError.self) { try await task.result() }
+            #expect(error?.code == .misconfigured)
+        }
+        service.finish(count: 1)
+        _ = try await good.result()
+        let patch = TaskPatchRequest(priority: .some(.nan))
+        let error = await #expect(throws: TransferError.self) { try await good.change(patch) }
+        #expect(error?.code == .misconfigured)
+        try await session.close()
+    }
+}
