@@ -192,6 +192,7 @@ import TransferWire
             let first = try #require(refused.first)
             #expect(try first.json(ProblemDetails.self).limit == "key_requests")
             #expect(first.fields["ratelimit-policy"] == #""key_requests";q=2;w=1"#)
+            #expect(first.fields["retry-after"] == "1")
             let good = try #require(answers.first { $0.status == 200 })
             #expect(
                 good.fields["ratelimit-policy"]?.hasSuffix(#""key_requests";q=2;w=1"#) == true
