@@ -15,8 +15,9 @@ struct Get: AsyncParsableCommand {
             """
     )
 
-    /// The most results that are read from the service at once.
-    private static let saversMax = 8
+    /// The most results that are read from the service at once: enough for a service that is far
+    /// away, and half of the transport's connections.
+    private static let saversMax = 32
 
     @OptionGroup var options: ServiceOptions
 
