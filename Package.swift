@@ -226,9 +226,8 @@ let package = Package(
         .target(
             name: "TransferTestSupport",
             dependencies: [
-                "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "Postgres",
-                "TransferModel", "TransferStore", "TransferWebhooks", wire, crypto,
-                logging,
+                "ChildProcess", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferModel",
+                "TransferStore", "TransferWebhooks", client, wire, crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
@@ -328,7 +327,7 @@ let package = Package(
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
                 client, clientTransport, clientRoutes, webhooks, hummingbird,
-                "TransferWebhooks", "ChildProcess", "Curl", "FaultProxy", "Postgres",
+                "TransferWebhooks", "ChildProcess", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
             exclude: ["Page/browser"],
@@ -339,7 +338,7 @@ let package = Package(
             name: "ChaosTests",
             dependencies: [
                 "transferd", "TransferTestSupport", wire, webhooks,
-                "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
+                "ChildProcess", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
                 "TransferModel", logging,
             ],
             swiftSettings: swiftSettings

@@ -11,7 +11,7 @@ actor ChaosFleet {
     private struct Place {
         let options: [String]
         var service: ServiceProcess?
-        var client: APIClient?
+        var client: HTTPClient?
         var isFrozen = false
         let answersClients: Bool
     }
@@ -176,9 +176,9 @@ actor ChaosFleet {
     private func start(_ number: Int) async throws {
         let service = try await ServiceProcess(in: directory, places[number].options)
         places[number].service = service
-        places[number].client = try APIClient(
+        places[number].client = HTTPClient(
             service,
-            key: directory.apiKey(),
+            key: try directory.apiKey(),
             timeout: Self.answerTimeout
         )
     }

@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import StandardWebhooks
 import TransferModel
@@ -116,15 +115,7 @@ actor ChaosRun {
 
     /// Repeats to the origin a request that it has already received, as if a task did.
     func postOnceMore(_ path: String) async throws {
-        let curl = try CurlLoop(name: "once-more")
-        defer { curl.stop() }
-        let request = CurlRequest(
-            url: "http://127.0.0.1:\(link.port)\(path)",
-            method: "POST",
-            body: [],
-            egress: EgressGuard { _ in true }
-        )
-        _ = try await curl.fetch(request, bodyMax: 1000)
+        _ = try await HTTPClient(port: Int(link.port)).send("POST", path)
     }
 
     /// Ends all faults and waits until all requested work is done.

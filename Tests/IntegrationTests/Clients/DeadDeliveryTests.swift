@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Postgres
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -18,10 +19,11 @@ import TransferWire
         let url = receiver.open(
             answers: Array(repeating: .status(500), count: Self.attemptsMax)
         )
-        let client = try APIClient(stage.service, key: try stage.directory.apiKey())
-        #expect(await client.status("PUT", "/v1/sessions/s") == 201)
-        let hook = #"{"url": "\#(url)", "event_types": ["task.completed"]}"#
-        #expect(await client.status("POST", "/v1/subscriptions", hook) == 201)
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        _ = try await client.subscribe(
+            SubscriptionRequest(url: url, eventTypes: ["task.completed"])
+        )
         _ = try await client.submit([stage.origin.url("/file")], to: "s")
         try await passThreeDays(of: stage, until: receiver)
 

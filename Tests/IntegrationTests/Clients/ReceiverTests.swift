@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import StandardWebhooks
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -43,17 +44,11 @@ import TransferWire
     ) async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: try directory.apiKey())
+        let key = try directory.apiKey()
         let folder = try TestFolder("receiver")
         let port = try FreePort.take()
-        let subscribed = try await client.send(
-            "POST",
-            "/v1/subscriptions",
-            #"{"url": "http://127.0.0.1:\#(port)/"}"#
-        )
-        let subscription = try JSONDecoder().decode(
-            SubscriptionDocument.self,
-            from: Data(subscribed.body)
+        let subscription = try await service.client(key: key).subscribe(
+            SubscriptionRequest(url: "http://127.0.0.1:\(port)/")
         )
         let serialized = try #require(subscription.secret)
         let secret = try #require(SigningSecret(serialized: serialized))
@@ -64,7 +59,7 @@ import TransferWire
             output: "output"
         )
         defer { receiver.kill() }
-        let sender = try APIClient(port: port, key: "none")
+        let sender = HTTPClient(port: port, key: "none")
         try await eventually("it listens") { await sender.status("POST", "/", "{}") == 401 }
 
         let now = Int64(Date().timeIntervalSince1970)
@@ -75,7 +70,10 @@ import TransferWire
         for message in [Message(secret, at: now, Self.body), rotating] {
             #expect(try await message.send(by: sender) == 204)
         }
-        let tested = try await client.send("POST", "/v1/subscriptions/\(subscription.id)/test")
+        let tested = try await HTTPClient(service, key: key).send(
+            "POST",
+            "/v1/subscriptions/\(subscription.id)/test"
+        )
         let attempt = try JSONDecoder().decode(
             DeliveryAttemptDocument.self,
             from: Data(tested.body)
@@ -112,7 +110,7 @@ import TransferWire
 
         var signature: String { fields.first { $0.0 == "webhook-signature" }?.1 ?? "" }
 
-        func send(by client: APIClient) async throws -> Int {
+        func send(by client: HTTPClient) async throws -> Int {
             let text = String(decoding: body, as: UTF8.self)
             return try await client.send("POST", "/", text, fields: fields).status
         }

@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -68,8 +69,8 @@ import TransferWire
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
         stage.origin.when("/c.bin", .response(body: .text("c")))
-        let client = try APIClient(stage.service, key: try stage.directory.apiKey())
-        #expect(await client.status("PUT", "/v1/sessions/transferctl") == 201)
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("transferctl")
         let listener = try stage.start(["listen", "transferctl"], output: "hooks")
         try await eventually("it listens") { try stage.text("hooks-errors").contains("listening") }
         let got = try await stage.run(
@@ -85,8 +86,7 @@ import TransferWire
         #expect(events.map(\.data.sequence) == Array(1...Int64(events.count)))
         listener.signal(SIGINT)
         #expect(await listener.status() == 0)
-        let rest: Page<SubscriptionDocument> = try await client.get("/v1/subscriptions")
-        #expect(rest.items.isEmpty)
+        #expect(try await client.subscriptions().items.isEmpty)
         #expect(await stage.service.terminate() == 0)
     }
 
@@ -125,10 +125,10 @@ import TransferWire
             ["put", "\(stage.folder.path)/source", stage.origin.url("/up"), "--method", "POST"]
         )
         #expect(put.status == 0 && put.output == "POST 1000")
-        let client = try APIClient(stage.service, key: try stage.directory.apiKey())
-        #expect(await client.status("PUT", "/v1/sessions/s") == 201)
-        let body = #"{"url": "\#(stage.origin.url("/absent"))", "autostart": false}"#
-        _ = try await client.send("POST", "/v1/sessions/s/tasks", body)
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let held = TaskRequest(target: .url(stage.origin.url("/absent")), autostart: false)
+        try await client.submit([held], toSession: "s")
         let tasks = try await stage.run(["tasks", "s", "--json"])
         let id = try JSONDecoder().decode(TaskDocument.self, from: Data(tasks.output.utf8)).id
         #expect(try await stage.run(["resume", id]).output.hasPrefix(id))

@@ -43,7 +43,7 @@ import TransferWire
         let handler = WebhookHandler(secrets: []) { receiver.take($0) }
         let server = try await HookServer(Router().webhooks("/hooks", handler: handler))
         defer { server.stop() }
-        let forged = try APIClient(port: server.port, key: "none")
+        let forged = HTTPClient(port: server.port, key: "none")
         #expect(await forged.status("POST", "/hooks", "{}") == 503)
         let session = stage.session()
         _ = try await stage.service.makeSession("s")
@@ -70,12 +70,49 @@ import TransferWire
         await stage.end()
     }
 
+    /// 2xx says that a message was dealt with, so that it comes after the program of the handler.
+    @Test func respondsOnlyOnceItsProgramHasFinished() async throws {
+        let secret = SigningSecret.random()
+        let order = Mutex<[String]>([])
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let handler = WebhookHandler(secrets: [secret]) { _ in
+            begin.finish()
+            for await _ in gate {}
+            order.withLock { $0.append("handled") }
+            return .done
+        }
+        let server = try await HookServer(Router().webhooks("/hooks", handler: handler))
+        defer { server.stop() }
+        let client = HTTPClient(port: server.port, key: "none")
+        let body = """
+            {"id": "e", "type": "session.invalidated", "timestamp": "2026-03-01T12:00:00Z",
+            "version": 1, "data": {"sequence": 1, "generation": 1}}
+            """
+        let fields = WebhookSigner(secrets: [secret]).headers(
+            id: "m",
+            timestamp: Int64(Date().timeIntervalSince1970),
+            body: Array(body.utf8)
+        ).map { ($0.name, $0.value) }
+        let answer = Task {
+            let status = try await client.send("POST", "/hooks", body, fields: fields).status
+            order.withLock { $0.append("answered") }
+            return status
+        }
+        for await _ in begun {}
+        // What would have been answered by then has been.
+        #expect(await client.status("POST", "/hooks", "{}") == 401)
+        open.finish()
+        #expect(try await answer.value == 204)
+        #expect(order.withLock { $0 } == ["handled", "answered"])
+    }
+
     @Test func refusesAMessageThatIsTooLong() async throws {
         let handler = WebhookHandler(secrets: [.random()]) { _ in .done }
         let router = Router().webhooks("/hooks", handler: handler, bodyBytesMax: 100)
         let server = try await HookServer(router)
         defer { server.stop() }
-        let client = try APIClient(port: server.port, key: "none")
+        let client = HTTPClient(port: server.port, key: "none")
         let long = String(repeating: "x", count: 101)
         #expect(await client.status("POST", "/hooks", long) == 413)
         #expect(await client.status("POST", "/hooks", "x") == 401)

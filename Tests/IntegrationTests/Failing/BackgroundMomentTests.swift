@@ -50,7 +50,7 @@ import TransferWire
             try await ServiceProcess(in: directory, Self.workers),
             try await ServiceProcess(in: directory, Self.workers),
         ]
-        let client = try APIClient(front, key: try directory.apiKey())
+        let client = try HTTPClient(front, key: directory.apiKey())
         try await prepare(client)
         let end = Date(timeIntervalSinceNow: Self.time + 4)
         var faults = 0
@@ -75,7 +75,7 @@ import TransferWire
     }
 
     /// Makes clients to which something will happen in a few seconds.
-    private func prepare(_ client: APIClient) async throws {
+    private func prepare(_ client: HTTPClient) async throws {
         let settings = """
             {"permitted_identifiers": ["*"], "assertion_budget_seconds": \(Self.time),
             "app_refresh_seconds": \(Self.time)}
@@ -117,7 +117,7 @@ import TransferWire
     }
 
     /// Takes up the run of a client.
-    private func accept(_ name: String, _ client: APIClient) async throws {
+    private func accept(_ name: String, _ client: HTTPClient) async throws {
         try await eventually("the run is accepted") {
             let runs: Page<RunDocument> = try await client.get(
                 "/v1/background-tasks/runs?client=\(name)"
@@ -128,7 +128,7 @@ import TransferWire
         }
     }
 
-    private func check(_ fate: Fate, _ number: Int, _ client: APIClient) async throws {
+    private func check(_ fate: Fate, _ number: Int, _ client: HTTPClient) async throws {
         var events: [String] = []
         try await eventually("all has happened to \(fate)\(number)") {
             let page: EventPage = try await client.get("/v1/clients/\(fate)\(number)/events")

@@ -27,7 +27,7 @@ import TransferWire
         let workers = ["--roles", "worker,webhooks"]
         let first = try await ServiceProcess(in: directory, workers)
         let second = try await ServiceProcess(in: directory, workers)
-        let client = try APIClient(front, key: try directory.apiKey())
+        let client = try HTTPClient(front, key: directory.apiKey())
         let receiver = try WebhookReceiver()
         let start = Date()
         try await prepare(client, receiver)
@@ -58,7 +58,7 @@ import TransferWire
     }
 
     /// Makes the clients and their handlers, and a subscription to launches.
-    private func prepare(_ client: APIClient, _ receiver: WebhookReceiver) async throws {
+    private func prepare(_ client: HTTPClient, _ receiver: WebhookReceiver) async throws {
         let settings = "/v1/tenant/background-settings"
         let body = #"{"permitted_identifiers": ["*"], "processing_seconds": 3600}"#
         #expect(await client.status("PATCH", settings, body) == 200)
@@ -73,7 +73,7 @@ import TransferWire
         }
     }
 
-    private func submit(_ client: APIClient, at date: Date) async throws {
+    private func submit(_ client: HTTPClient, at date: Date) async throws {
         let time = Timestamp(date).rfc3339
         try await eachClient { name in
             for number in 0..<Self.identifiers {
@@ -101,7 +101,7 @@ import TransferWire
     }
 
     /// Checks that each request has one run, and that each run was told under one message.
-    private func check(_ client: APIClient, _ receiver: WebhookReceiver) async throws {
+    private func check(_ client: HTTPClient, _ receiver: WebhookReceiver) async throws {
         let count = Self.clients * Self.identifiers
         try await eventually("all launches are told", within: .seconds(120)) {
             Set(receiver.received().map(\.id)).count == count

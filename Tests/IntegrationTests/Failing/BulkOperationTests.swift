@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -17,36 +18,32 @@ import TransferWire
         origin.when("/file") { _ in .response(isMended.withLock(\.self) ? 200 : 404) }
         let options = ["--connections-per-host", "64"]
         let first = try await ServiceProcess(in: directory, options)
-        var client = try APIClient(first, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        var client = try first.client(key: directory.apiKey())
+        try await client.makeSession("s")
         for _ in 0..<Self.tasksInAll / 1000 {
             _ = try await client.submit(Array(repeating: origin.url("/file"), count: 1000), to: "s")
         }
         try await eventually("all have failed", within: .seconds(120)) {
-            try await client.get("/v1/sessions/s", as: SessionDocument.self).failed
+            try await client.session("s").failed
                 == Int64(Self.tasksInAll)
         }
         isMended.withLock { $0 = true }
-        let begun = try await client.send(
-            "POST",
-            "/v1/sessions/s/bulk-operations",
-            #"{"verb":"retry"}"#
-        )
-        #expect(begun.status == 202)
-        let id = try JSONDecoder().decode(BulkOperationDocument.self, from: Data(begun.body)).id
-        let path = "/v1/bulk-operations/\(id)"
+        let id = try await client.control(
+            BulkOperationRequest(verb: "retry"),
+            tasksOfSession: "s"
+        ).id
         #expect(await first.killNow() == 128 + SIGKILL)
 
         let second = try await ServiceProcess(in: directory, options)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         try await eventually("it has come to all tasks", within: .seconds(120)) {
-            try await client.get(path, as: BulkOperationDocument.self).state == "completed"
+            try await client.bulkOperation(id).state == "completed"
         }
-        let operation: BulkOperationDocument = try await client.get(path)
+        let operation = try await client.bulkOperation(id)
         #expect(operation.tasksMatching == Int64(Self.tasksInAll))
         #expect(operation.tasksChanged == Int64(Self.tasksInAll))
         try await eventually("all are completed", within: .seconds(120)) {
-            try await client.get("/v1/sessions/s", as: SessionDocument.self).completed
+            try await client.session("s").completed
                 == Int64(Self.tasksInAll)
         }
         let retried = try await client.events(of: "s").filter { $0.type == "task.retried" }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -15,33 +16,32 @@ import TransferWire
         origin.when("/running", .gated(body, after: 1000, gate))
         origin.when("/later", .response(body: body))
         let service = try await ServiceProcess(in: directory, environment: clock.environment)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let later = Date(timeIntervalSinceNow: 300).ISO8601Format()
-        for task in [
-            #"{"url": "\#(origin.url("/running"))", "idempotent": false}"#,
-            #"{"url": "\#(origin.url("/later"))", "earliest_begin_at": "\#(later)"}"#,
-        ] {
-            #expect(try await client.send("POST", "/v1/sessions/s/tasks", task).status == 202)
-        }
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
+        let running = TaskRequest(
+            target: .url(origin.url("/running")),
+            options: OptionMembers(["idempotent": .bool(false)])
+        )
+        let later = TaskRequest(
+            target: .url(origin.url("/later")),
+            earliestBeginAt: Timestamp(Date(timeIntervalSinceNow: 300))
+        )
+        for task in [running, later] { try await client.submit([task], toSession: "s") }
         try await eventually("one runs") { origin.log.now.requests.map(\.path) == ["/running"] }
         for _ in 0..<2 {
             try clock.set(ahead: 600)
             try await eventually("it is told") {
-                let health = try await client.get("/health", as: HealthDocument.self)
+                let health = try await client.health()
                 return health.databaseClock.status == "fail" && health.status == "warn"
             }
             try clock.set(ahead: 0)
             try await eventually("it is told that it is over") {
-                try await client.get("/health", as: HealthDocument.self).status == "pass"
+                try await client.health().status == "pass"
             }
         }
         gate.open()
         try await eventually("what ran ends") {
-            let page = try await client.get(
-                "/v1/sessions/s/tasks?state=completed",
-                as: Page<TaskDocument>.self
-            )
+            let page = try await client.tasks(ofSession: "s", states: ["completed"])
             return page.items.map(\.attempt) == [1]
         }
         // The other one has been due twice by the database's clock.

@@ -1,8 +1,8 @@
-import Curl
 import FaultProxy
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -11,10 +11,9 @@ import TransferWire
     private static let terminal: Set = ["task.completed", "task.failed", "task.cancelled"]
 
     /// Makes the session, and a subscription that leads to `receiver`.
-    private func prepare(_ client: APIClient, _ receiver: WebhookReceiver) async throws {
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let body = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", body).status == 201)
+    private func prepare(_ client: TransferService, _ receiver: WebhookReceiver) async throws {
+        try await client.makeSession("s")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
     }
 
     /// Waits until the subscriber knows that exactly `generations` have ended.
@@ -43,7 +42,7 @@ import TransferWire
         }
         let options = ["--connections-per-host", "64"]
         let first = try await ServiceProcess(in: directory, options)
-        var client = try APIClient(first, key: directory.apiKey())
+        var client = try first.client(key: directory.apiKey())
         try await prepare(client, receiver)
         let (ids, names) = try await client.submitNamingEveryOther(
             bodies.indices.map { origin.url("/\($0)") },
@@ -65,12 +64,11 @@ import TransferWire
         let second = try await ServiceProcess(in: directory, options)
         // The cluster was left running and is taken over.
         #expect(directory.databaseServer == database)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         try await finished(receiver)
         for (id, body) in zip(ids, bodies) {
-            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-            #expect(content.status == 200)
-            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+            let content = try await client.bytes(ofTask: id)
+            #expect(OriginBody.sha256(of: content) == body.sha256)
         }
         let events = try await client.events(of: "s")
         let ends = events.filter { Self.terminal.contains($0.type) }
@@ -113,12 +111,12 @@ import TransferWire
             }
         }
         let first = try await ServiceProcess(in: directory)
-        var client = try APIClient(first, key: directory.apiKey())
+        var client = try first.client(key: directory.apiKey())
         try await prepare(client, receiver)
         let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
         for id in ids {
             try await eventually("progress is told") {
-                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                try await client.task(id)
                     .countOfBytesReceived == Int64(kept)
             }
         }
@@ -126,17 +124,17 @@ import TransferWire
         gate.open()
 
         let second = try await ServiceProcess(in: directory)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         try await finished(receiver)
         for (index, id) in ids.enumerated() {
-            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-            #expect(OriginBody.sha256(of: content.body) == bodies[index].sha256)
+            let content = try await client.bytes(ofTask: id)
+            #expect(OriginBody.sha256(of: content) == bodies[index].sha256)
             // The page cache outlives the process, so that no byte is fetched twice.
             let requests = origin.log.now.requests(at: "/\(index)")
             #expect(requests.map { $0["Range"] } == [nil, "bytes=\(kept)-"])
-            let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
-            #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
-            #expect(attempts.items.last?.resumedAtOffset == Int64(kept))
+            let attempts = try await client.attempts(ofTask: id)
+            #expect(attempts.map(\.outcome) == ["lost", "completed"])
+            #expect(attempts.last?.resumedAtOffset == Int64(kept))
         }
         let events = try await client.events(of: "s")
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
@@ -155,28 +153,28 @@ import TransferWire
         let body = OriginBody.random(seed: 1, size: 100_000)
         origin.when("/file", .gated(body, after: 50_000, gate))
         let first = try await ServiceProcess(in: directory)
-        var client = try APIClient(first, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        var client = try first.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let id = try await client.submit([origin.url("/file")], to: "s")[0]
         await origin.log.arrived(1, at: "/file")
         #expect(await first.killNow() == 128 + SIGKILL)
         gate.open()
         let second = try await ServiceProcess(in: directory)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         var workers: Set<Int> = []
         try await eventually("the task has ended", within: .seconds(60)) {
-            let health = try await client.get("/health", as: HealthDocument.self)
+            let health = try await client.health()
             if let count = health.workers { workers.insert(count) }
-            return try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
+            return try await client.task(id).state
                 == "completed"
         }
         // The dead worker was never visible; the new one is not counted before its first heartbeat.
         #expect(workers.isSubset(of: [0, 1]))
         try await eventually("the new one is counted") {
-            try await client.get("/health", as: HealthDocument.self).workers == 1
+            try await client.health().workers == 1
         }
-        let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
-        #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+        let attempts = try await client.attempts(ofTask: id)
+        #expect(attempts.map(\.outcome) == ["lost", "completed"])
         #expect(await second.terminate() == 0)
     }
 
@@ -187,29 +185,30 @@ import TransferWire
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await client.makeSession("s")
         for round in 0..<3 {
             let gate = OriginGate()
             let path = "/\(round)"
             origin.when(path, OriginScript([.wait(gate), .head(200, [("Content-Length", "0")])]))
             try await eventually("the service is ready", within: .seconds(60)) {
-                await client.status("GET", "/readyz") == 200
+                await http.status("GET", "/readyz") == 200
             }
-            let task = #"{"url":"\#(origin.url(path))","method":"POST"}"#
-            let id = try await client.submit(tasks: [task], to: "s")[0]
+            let task = TaskRequest(target: .url(origin.url(path)), method: "POST")
+            let id = try await client.submit([task], toSession: "s")[0].id
             await origin.log.arrived(1, at: path)
             let server = try #require(directory.databaseServer)
             // An immediate shutdown (PostgreSQL manual, pg_ctl).
             kill(server, SIGQUIT)
             try await eventually("the server has stopped") { !directory.isAlive(server) }
             try await eventually("the task runs, or again", within: .seconds(60)) {
-                let answer = try? await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                let answer = try? await client.task(id)
                 return answer?.state == "running"
             }
             gate.open()
             try await eventually("the task has ended", within: .seconds(60)) {
-                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
+                try await client.task(id).state
                     == "completed"
             }
             #expect(origin.log.now.requests(at: path).count == 1)
@@ -227,32 +226,31 @@ import TransferWire
         let proxy = try FaultProxy(to: origin.port, .slow(rate: 1_000_000))
         defer { proxy.stop() }
         let first = try await ServiceProcess(in: directory)
-        var client = try APIClient(first, key: directory.apiKey())
+        var client = try first.client(key: directory.apiKey())
         try await prepare(client, receiver)
         let id = try await client.submit(["http://127.0.0.1:\(proxy.port)/file"], to: "s")[0]
         await origin.log.arrived(2, at: "/file")
-        let path = "/v1/tasks/\(id)"
-        let joined = try await client.get(path, as: TaskDocument.self).countOfBytesReceived
+        let joined = try await client.task(id).countOfBytesReceived
         var told = joined
         try await eventually("bytes of several connections are told") {
-            told = try await client.get(path, as: TaskDocument.self).countOfBytesReceived
+            told = try await client.task(id).countOfBytesReceived
             return told >= joined + 1_000_000
         }
         #expect(await first.killNow() == 128 + SIGKILL)
         let count = origin.log.now.requests.count
 
         let second = try await ServiceProcess(in: directory)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         try await finished(receiver)
-        let content = try await client.send("GET", "\(path)/content")
-        #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        let content = try await client.bytes(ofTask: id)
+        #expect(OriginBody.sha256(of: content) == body.sha256)
         let again = origin.log.now.requests.dropFirst(count)
         #expect(!again.isEmpty)
         #expect(again.allSatisfy { $0["Range"] != nil })
-        let attempts = try await client.get("\(path)/attempts", as: AttemptList.self)
-        #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+        let attempts = try await client.attempts(ofTask: id)
+        #expect(attempts.map(\.outcome) == ["lost", "completed"])
         // Reported progress is kept.
-        #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
+        #expect(try #require(attempts.last?.resumedAtOffset) >= told)
         #expect(try directory.holdsOnlyResults([id]))
         #expect(await second.terminate() == 0)
         #expect(try await directory.verify().status == 0)
@@ -267,7 +265,7 @@ import TransferWire
         let body = OriginBody.random(seed: 1, size: 100_000)
         origin.when("/file", .gated(body, after: 50_000, gate))
         let first = try await ServiceProcess(in: directory)
-        var client = try APIClient(first, key: directory.apiKey())
+        var client = try first.client(key: directory.apiKey())
         try await prepare(client, receiver)
         let ids = try await client.submit([origin.url("/file"), origin.url("/file")], to: "s")
         await origin.log.arrived(2, at: "/file")
@@ -278,9 +276,9 @@ import TransferWire
         gate.open()
         let second = try await ServiceProcess(in: directory)
         try await finished(receiver)
-        client = try APIClient(second, key: directory.apiKey())
+        client = try second.client(key: directory.apiKey())
         for id in ids {
-            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            let task = try await client.task(id)
             #expect(task.state == "completed")
             #expect(task.attempt == 1)
         }
@@ -300,38 +298,39 @@ import TransferWire
         let body = OriginBody.random(seed: 3, size: 100_000)
         origin.when("/file", .gated(body, after: 50_000, gate))
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try service.client(key: directory.apiKey())
+        let http = try HTTPClient(service, key: directory.apiKey())
         try await prepare(client, receiver)
         let ids = try await client.submit(
             Array(repeating: origin.url("/file"), count: 6),
             to: "s"
         )
         await origin.log.arrived(6, at: "/file")
-        #expect(await client.status("GET", "/readyz") == 200)
+        #expect(await http.status("GET", "/readyz") == 200)
 
         kill(try #require(directory.databaseServer), SIGKILL)
         try await eventually("the service says that it is not ready") {
-            await client.status("GET", "/readyz") == 503
+            await http.status("GET", "/readyz") == 503
         }
-        #expect(await client.status("GET", "/livez") == 200)
+        #expect(await http.status("GET", "/livez") == 200)
         let task = #"{"url":"\#(origin.url("/file"))"}"#
-        let refused = try await client.send("POST", "/v1/sessions/s/tasks", task)
+        let refused = try await http.send("POST", "/v1/sessions/s/tasks", task)
         // Unless the database is already back.
         if refused.status != 202 {
             #expect(refused.status == 503)
-            #expect(refused.head["Retry-After"] != nil)
+            #expect(refused.fields["retry-after"] != nil)
         }
         // Bodies that end while the database is away are kept until it is back.
         gate.open()
         try await eventually("the service recovers by itself", within: .seconds(60)) {
-            await client.status("GET", "/readyz") == 200
+            await http.status("GET", "/readyz") == 200
         }
         try await finished(receiver)
         for id in ids {
-            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            let task = try await client.task(id)
             #expect(task.state == "completed")
-            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+            let content = try await client.bytes(ofTask: id)
+            #expect(OriginBody.sha256(of: content) == body.sha256)
         }
         #expect(try directory.holdsOnlyResults(ids))
         #expect(await service.terminate() == 0)

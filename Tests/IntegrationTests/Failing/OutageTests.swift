@@ -13,7 +13,7 @@ import TransferTestSupport
                 .count { $0.contains(#""message":"\#(message)""#) }
         }
         let service = try await ServiceProcess(in: directory, log: log)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         try await eventually("the instance is ready") {
             await client.status("GET", "/readyz") == 200
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -14,32 +15,32 @@ import TransferWire
             origin.when("/\(index)", .response(body: body))
         }
         let service = try await ServiceProcess(in: directory, ["--connections-per-host", "64"])
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
         try await service.limitDescriptors(toFurther: 8)
         let (ids, names) = try await client.submitNamingEveryOther(
             bodies.indices.map { origin.url("/\($0)") },
             to: "s"
         )
         try await eventually("it is told") {
-            try await client.get("/health", as: HealthDocument.self).shortages
+            try await client.health().shortages
                 == ["descriptors_exhausted"]
         }
         try await service.limitDescriptors(toFurther: nil)
         for (id, body) in zip(ids, bodies) {
             try await eventually("each ends", within: .seconds(120)) {
-                let task: TaskDocument = try await client.get("/v1/tasks/\(id)")
+                let task = try await client.task(id)
                 #expect(task.state != "failed")
                 return ["completed", "failed"].contains(task.state)
             }
-            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+            let content = try await client.bytes(ofTask: id)
+            #expect(OriginBody.sha256(of: content) == body.sha256)
         }
         try await eventually("nothing of nobody is left") {
             try directory.holdsOnlyResults(names)
         }
         try await eventually("it is told that it is over") {
-            try await client.get("/health", as: HealthDocument.self).status == "pass"
+            try await client.health().status == "pass"
         }
         #expect(await service.terminate() == 0)
     }
@@ -49,18 +50,19 @@ import TransferWire
         let log = try directory.log()
         let service = try await ServiceProcess(in: directory, log: log)
         let key = try directory.apiKey()
-        let known = try APIClient(service, key: key)
-        #expect(try await known.send("GET", "/v1/sessions").status == 200)
+        // Its one connection is kept.
+        let known = service.client(key: key)
+        _ = try await known.sessions()
         try await service.limitDescriptors(toFurther: 0)
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
-                let client = try APIClient(service, key: key)
-                group.addTask { try await client.send("GET", "/v1/sessions").status }
+                let http = HTTPClient(service, key: key)
+                group.addTask { try await http.send("GET", "/v1/sessions").status }
             }
             try await eventually("a connection is not accepted") {
                 try String(contentsOfFile: log, encoding: .utf8).contains("not accepted")
             }
-            #expect(try await known.send("GET", "/v1/sessions").status == 200)
+            _ = try await known.sessions()
             try await service.limitDescriptors(toFurther: nil)
             for try await status in group { #expect(status == 200) }
         }

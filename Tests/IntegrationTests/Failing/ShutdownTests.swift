@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Postgres
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -23,11 +24,11 @@ import TransferWire
         let directory = try DataDirectory()
         let witness = try await ServiceProcess(in: directory, ["--roles", "api"])
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(witness, key: directory.apiKey())
+        let client = try witness.client(key: directory.apiKey())
         try await eventually("the worker is registered") {
-            try await client.get("/health", as: HealthDocument.self).workers == 1
+            try await client.health().workers == 1
         }
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        try await client.makeSession("s")
         let peers = try SlowPeers(
             480,
             port: service.announcement.port,
@@ -38,7 +39,7 @@ import TransferWire
         #expect(took < Self.graceMax)
         // Registrations that are not given up stay for a lease of ten seconds.
         try await eventually("the worker has retired", within: .seconds(3)) {
-            try await client.get("/health", as: HealthDocument.self).workers == 0
+            try await client.health().workers == 0
         }
         withExtendedLifetime(peers) {}
         #expect(await witness.terminate() == 0)
@@ -47,8 +48,8 @@ import TransferWire
     @Test func aDatabaseThatHangsHoldsItUpNoLongerThanTheGrace() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await eventually("it is ready") { await http.status("GET", "/readyz") == 200 }
         let stopped = directory.databaseProcesses
         #expect(stopped.count > 1)
         for process in stopped { kill(process, SIGSTOP) }
@@ -61,7 +62,7 @@ import TransferWire
     @Test func theSecondSignalEndsItAtOnce() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--roles", "worker"])
-        let probe = try APIClient(service, key: "none")
+        let probe = HTTPClient(service, key: "none")
         try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
         let stopped = directory.databaseProcesses
         for process in stopped { kill(process, SIGSTOP) }
@@ -87,26 +88,11 @@ private final class SlowPeers: Sendable {
             "Authorization: Bearer \(key)\r\nContent-Type: application/json\r\n"
             + "Content-Length: 1000\r\n\r\n[{"
         descriptors = try (0..<count).map { number in
-            let descriptor = try Self.connect(to: port)
+            let descriptor = try HTTPClient.connect(port)
             let text = Array((number % 2 == 0 ? head : head + body).utf8)
             #expect(send(descriptor, text, text.count, Int32(MSG_NOSIGNAL)) == text.count)
             return descriptor
         }
-    }
-
-    private static func connect(to port: Int) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard code == 0 else { throw FreePort.Failure(code: errno) }
-        return descriptor
     }
 
     deinit { for descriptor in descriptors { close(descriptor) } }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -26,9 +27,10 @@ import TransferWire
         let gate = OriginGate()
         origin.when("/file", .gated(Self.body, after: 1000, gate))
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        let configuration = #"{"configuration":{"timeout_for_request":2}}"#
-        #expect(try await client.send("PUT", "/v1/sessions/s", configuration).status == 201)
+        let client = try service.client(key: directory.apiKey())
+        let options = OptionMembers(["timeout_for_request": .integer(2)])
+        let configuration = SessionConfigurationRequest(options: options)
+        try await client.makeSession("s", SessionRequest(configuration: configuration))
         let id = try #require(try await client.submit([origin.url("/file")], to: "s").first)
         await origin.log.arrived(1, at: "/file")
         // The stop is shorter than its lease.
@@ -36,10 +38,10 @@ import TransferWire
         // Bytes that come now are in time: the stop has cost the transfer nothing.
         gate.open()
         try await eventually("the task has completed", within: .seconds(60)) {
-            try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+            try await client.task(id).state == "completed"
         }
         #expect(origin.log.now.requests(at: "/file").count == 1)
-        #expect(try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).attempt == 1)
+        #expect(try await client.task(id).attempt == 1)
         #expect(await service.terminate() == 0)
     }
 }

@@ -1,4 +1,5 @@
 import Testing
+import TransferClient
 import TransferTestSupport
 
 extension TakeoverTests {
@@ -11,7 +12,7 @@ extension TakeoverTests {
         let workers = ["--roles", "worker,webhooks", "--connections-per-host", "3"]
         let first = try await ServiceProcess(in: directory, workers)
         let second = try await ServiceProcess(in: directory, workers)
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
         let work = try await submit(12, size: 40_000, kept: 20_000, origin, gate, over: client)
         await origin.log.arrived(3)
         gate.open()

@@ -1,9 +1,9 @@
-import Curl
 import FaultProxy
 import Foundation
 import Glibc
 import Synchronization
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -17,7 +17,7 @@ import TransferWire
 
     /// A session with downloads that an API instance has accepted.
     struct Work {
-        let client: APIClient
+        let client: TransferService
         let ids: [String]
         /// The names of their files.
         let names: [String]
@@ -32,9 +32,8 @@ import TransferWire
                 (try? await client.events(of: "s"))?.last?.type == "session.events_finished"
             }
             for (id, body) in zip(ids, bodies) {
-                let content = try await client.send("GET", "/v1/tasks/\(id)/content")
-                #expect(content.status == 200)
-                #expect(OriginBody.sha256(of: content.body) == body.sha256)
+                let content = try await client.bytes(ofTask: id)
+                #expect(OriginBody.sha256(of: content) == body.sha256)
             }
             let events = try await client.events(of: "s")
             let ends = events.filter { terminal.contains($0.type) }
@@ -65,12 +64,11 @@ import TransferWire
         _ origin: LoopbackOrigin,
         _ gate: OriginGate,
         next: OriginGate? = nil,
-        over client: APIClient
+        over client: TransferService
     ) async throws -> Work {
         let receiver = try WebhookReceiver()
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        try await client.makeSession("s")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
         let bodies = (0..<count).map { OriginBody.random(seed: UInt64($0), size: size) }
         for (index, body) in bodies.enumerated() {
             let visits = Visits()
@@ -101,7 +99,7 @@ import TransferWire
     private func progress(_ work: Work, _ bytes: Int) async throws {
         for id in work.ids {
             try await eventually("progress is told") {
-                try await work.client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                try await work.client.task(id)
                     .countOfBytesReceived == Int64(bytes)
             }
         }
@@ -114,7 +112,7 @@ import TransferWire
         let gate = OriginGate()
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let first = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
         let work = try await submit(6, size: 4_000_000, kept: 3_000_000, origin, gate, over: client)
         try await progress(work, 3_000_000)
         let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
@@ -124,8 +122,8 @@ import TransferWire
         for (index, id) in work.ids.enumerated() {
             let requests = origin.log.now.requests(at: "/\(index)")
             #expect(requests.map { $0["Range"] } == [nil, "bytes=3000000-"])
-            let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
-            #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+            let attempts = try await client.attempts(ofTask: id)
+            #expect(attempts.map(\.outcome) == ["lost", "completed"])
         }
         for service in [second, front] { #expect(await service.terminate() == 0) }
         #expect(try await directory.verify().status == 0)
@@ -138,7 +136,7 @@ import TransferWire
         let (gate, next) = (OriginGate(), OriginGate())
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let sleeper = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
         let work = try await submit(
             6,
             size: 400_000,
@@ -162,7 +160,7 @@ import TransferWire
         // A new registration shows that it has noticed what happened, and its part files show that
         // it has ended its attempts.
         try await eventually("both workers live", within: Self.patience) {
-            try await client.get("/health", as: HealthDocument.self).workers == 2
+            try await client.health().workers == 2
         }
         try await eventually("it has no part any more", within: Self.patience) {
             try directory.holdsOneFile(each: work.names)
@@ -192,14 +190,13 @@ import TransferWire
         for other in [origin, elsewhere] { other.when("/file", .response(body: .text("x"))) }
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let sleeper = try await ServiceProcess(in: directory, ["--roles", "worker"])
-        let client = try APIClient(front, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try front.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let id = try await client.submit([origin.url("/moved")], to: "s")[0]
         await origin.log.arrived(1, at: "/moved")
         sleeper.pause()
         let paused = ContinuousClock.now
-        let answer = try await client.send("POST", "/v1/tasks/\(id)/cancel")
-        #expect(answer.status == 200)
+        _ = try await client.control("cancel", task: id)
         gate.open()
         try await eventually("a lease is over", within: Self.patience) {
             ContinuousClock.now - paused > .seconds(11)
@@ -208,7 +205,7 @@ import TransferWire
         // It works again, and has noticed everything.
         let next = try await client.submit([origin.url("/file")], to: "s")[0]
         try await eventually("it works again", within: Self.patience) {
-            try await client.get("/v1/tasks/\(next)", as: TaskDocument.self).state == "completed"
+            try await client.task(next).state == "completed"
         }
         #expect(elsewhere.log.now.connectionsAccepted == 0)
         for service in [sleeper, front] { #expect(await service.terminate() == 0) }
@@ -232,12 +229,12 @@ import TransferWire
                 try await ServiceProcess(in: directory, ["--roles", "worker"], log: log)
             )
         }
-        let client = try APIClient(front, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try front.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let ids = try await client.submit(
-            tasks: origins.map { #"{"url":"\#($0.url("/"))","method":"POST"}"# },
-            to: "s"
-        )
+            origins.map { TaskRequest(target: .url($0.url("/")), method: "POST") },
+            toSession: "s"
+        ).map(\.id)
         for origin in origins { await origin.log.arrived(1) }
         try directory.signalDatabase(SIGSTOP)
         let paused = ContinuousClock.now
@@ -252,10 +249,10 @@ import TransferWire
         gate.open()
         for id in ids {
             try await eventually("the task has ended", within: Self.patience) {
-                let task = try? await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                let task = try? await client.task(id)
                 return task.map { Self.ends.contains($0.state) } ?? false
             }
-            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            let task = try await client.task(id)
             #expect(task.state == "completed")
             #expect(task.attempt == 1)
         }
@@ -278,26 +275,26 @@ import TransferWire
         let front = try await ServiceProcess(in: directory, ["--roles", "api"] + options)
         let workers = ["--roles", "worker,webhooks"] + options
         let first = try await ServiceProcess(in: directory, workers)
-        let client = try APIClient(front, key: directory.apiKey())
-        let probe = try APIClient(first, key: "none")
+        let client = try front.client(key: directory.apiKey())
+        let probe = HTTPClient(first, key: "none")
         let work = try await submit(4, size: 4_000_000, kept: 3_000_000, origin, gate, over: client)
         try await progress(work, 3_000_000)
         let second = try await ServiceProcess(in: directory, workers)
-        let other = try APIClient(second, key: "none")
+        let other = second.client(key: "none")
         try await eventually("the second hears others") {
-            try await other.get("/health", as: HealthDocument.self).signals.status == "pass"
+            try await other.health().signals.status == "pass"
         }
         #expect(await probe.status("GET", "/readyz") == 200)
         #expect(await first.terminate() == 0)
         try await eventually("only the second is a worker") {
-            try await client.get("/health", as: HealthDocument.self).workers == 1
+            try await client.health().workers == 1
         }
         gate.open()
         try await work.check(directory)
         for (index, id) in work.ids.enumerated() {
             let requests = origin.log.now.requests(at: "/\(index)")
             #expect(requests.map { $0["Range"] } == [nil, "bytes=3000000-"])
-            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            let task = try await client.task(id)
             // The task was given back, and not lost.
             #expect(task.attempt == 1)
         }
@@ -311,11 +308,12 @@ import TransferWire
         let receiver = try WebhookReceiver()
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let hooks = try await ServiceProcess(in: directory, ["--roles", "webhooks"])
-        let client = try APIClient(front, key: directory.apiKey())
-        let probe = try APIClient(hooks, key: "none")
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open(answers: [.hold(gate)]))"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        let client = try front.client(key: directory.apiKey())
+        let probe = HTTPClient(hooks, key: "none")
+        try await client.makeSession("s")
+        _ = try await client.subscribe(
+            SubscriptionRequest(url: receiver.open(answers: [.hold(gate)]))
+        )
         // Nobody runs the task; its creation is the event to deliver.
         _ = try await client.submit(["http://127.0.0.1:1/"], to: "s")
         _ = try await receiver.messages(1)
@@ -340,13 +338,13 @@ import TransferWire
         let gate = OriginGate()
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let worker = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
-        var client = try APIClient(front, key: directory.apiKey())
+        var client = try front.client(key: directory.apiKey())
         var work = try await submit(6, size: 400_000, kept: 300_000, origin, gate, over: client)
         for index in 0..<6 { await origin.log.arrived(1, at: "/\(index)") }
         #expect(await front.killNow() == 128 + SIGKILL)
         gate.open()
         let next = try await ServiceProcess(in: directory, ["--roles", "api"])
-        client = try APIClient(next, key: directory.apiKey())
+        client = try next.client(key: directory.apiKey())
         work = Work(
             client: client,
             ids: work.ids,
@@ -370,7 +368,8 @@ import TransferWire
         let workers = ["--roles", "worker,webhooks"] + options
         let first = try await ServiceProcess(in: directory, workers)
         let second = try await ServiceProcess(in: directory, workers)
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
+        let http = try HTTPClient(front, key: directory.apiKey())
         let work = try await submit(300, size: 40_000, kept: 40_000, origin, gate, over: client)
         gate.open()
         // In the middle of the work, not before its start.
@@ -382,7 +381,7 @@ import TransferWire
         kill(server, SIGQUIT)
         try await eventually("the server has stopped") { !directory.isAlive(server) }
         try await eventually("the service recovers by itself", within: Self.patience) {
-            await client.status("GET", "/readyz") == 200
+            await http.status("GET", "/readyz") == 200
         }
         try await work.check(directory)
         for service in [first, second, front] { #expect(await service.terminate() == 0) }

@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -37,14 +38,14 @@ import TransferWire
         defer { origin.stop() }
         origin.when("/file", .response(body: .random(seed: 1, size: 1000)))
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let (ids, _) = try await client.submitNamingEveryOther(
             Array(repeating: origin.url("/file"), count: 4),
             to: "s"
         )
         try await eventually("all have ended") {
-            try await client.get("/v1/sessions/s", as: SessionDocument.self).outstanding == 0
+            try await client.session("s").outstanding == 0
         }
         #expect(await service.terminate() == 0)
         #expect(try await verify(directory).status == 0)
@@ -66,12 +67,12 @@ import TransferWire
         #expect(!FileManager.default.fileExists(atPath: nobodys))
         #expect(try await verify(directory).status == 0)
         let again = try await ServiceProcess(in: directory)
-        let other = try APIClient(again, key: directory.apiKey())
-        let gone = try await other.get("/v1/tasks/\(ids[0])", as: TaskDocument.self)
+        let other = try again.client(key: directory.apiKey())
+        let gone = try await other.task(ids[0])
         #expect(gone.state == "completed")
         #expect(gone.content == nil)
         #expect(gone.contentGoneAt != nil)
-        let there = try await other.get("/v1/tasks/\(ids[1])", as: TaskDocument.self)
+        let there = try await other.task(ids[1])
         #expect(there.content != nil)
         #expect(there.contentGoneAt == nil)
         #expect(await again.terminate() == 0)

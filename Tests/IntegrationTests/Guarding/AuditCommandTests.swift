@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 
 /// The audit log of a running service, as an operator reads and verifies it.
@@ -34,9 +35,10 @@ import TransferTestSupport
         let directory = try DataDirectory()
         let log = "\(directory.path).log"
         let service = try await ServiceProcess(in: directory, log: log)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/photos", "{}").status == 201)
-        #expect(try await client.send("GET", "/v1/keys").status == 403)
+        let client = try service.client(key: directory.apiKey())
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await client.makeSession("photos")
+        #expect(try await http.send("GET", "/v1/keys").status == 403)
         let created = try await Self.run(directory, "keys", "create", "--name", "canary name")
         let id = try #require(created.output.split(separator: "_").dropFirst().first)
         #expect(try await Self.run(directory, "keys", "revoke", String(id)).status == 0)

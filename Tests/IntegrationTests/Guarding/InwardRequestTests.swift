@@ -1,66 +1,47 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
 /// Requests that are to turn the service against what is behind it.
 @Suite(.timeLimit(.minutes(10))) struct InwardRequestTests {
-    private struct Receipt: Decodable { let id: String }
-    private struct Page: Decodable {
-        let items: [Item]
-        let nextCursor: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case items
-            case nextCursor = "next_cursor"
-        }
-    }
-    private struct Item: Decodable {
-        let state: String
-        let url: String
-        let error: Failure?
-    }
-    private struct Failure: Decodable { let code: String }
-
     /// Submits a download of each host that the service takes at all, and returns the ended tasks.
     private static func ended(
         _ hosts: [String],
         port: UInt16,
-        _ client: APIClient
-    ) async throws -> [Item] {
-        let made = try await client.send("PUT", "/v1/sessions/inward", "{}")
-        try #require(made.status == 201, "\(String(decoding: made.body, as: UTF8.self))")
+        _ client: TransferService
+    ) async throws -> [TaskDocument] {
+        try await client.makeSession("inward")
         var taken = 0
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for (index, host) in hosts.enumerated() {
                 if index >= 16 { taken += try await group.next() == true ? 1 : 0 }
                 group.addTask {
-                    let body = """
-                        {"url": "http://\(host):\(port)/", "retry": {"attempts_max": 1}}
-                        """
-                    let answer = try await client.send(
-                        "POST",
-                        "/v1/sessions/inward/tasks",
-                        body
+                    let task = TaskRequest(
+                        target: .url("http://\(host):\(port)/"),
+                        options: OptionMembers(["retry": .object(["attempts_max": .integer(1)])])
                     )
-                    #expect([201, 202, 400, 422].contains(answer.status), "\(host)")
-                    return answer.status < 300
+                    do {
+                        try await client.submit([task], toSession: "inward")
+                        return true
+                    } catch let error as TransferError {
+                        #expect([400, 422].contains(error.status), "\(host)")
+                        return false
+                    }
                 }
             }
             for try await isTaken in group where isTaken { taken += 1 }
         }
         let count = taken
         try await eventually("all tasks have ended", within: .seconds(240)) {
-            let tenant = try await client.get("/v1/tenant", as: TenantDocument.self)
+            let tenant = try await client.tenant()
             return tenant.outstanding == 0 && tenant.taskCounts.values.reduce(0, +) == count
         }
-        var items: [Item] = []
+        var items: [TaskDocument] = []
         var cursor: String?
         repeat {
-            let query = cursor.map { "&cursor=\($0)" } ?? ""
-            let page: Page = try await client.get(
-                "/v1/sessions/inward/tasks?limit=200\(query)"
-            )
+            let page = try await client.tasks(ofSession: "inward", after: cursor)
             items += page.items
             cursor = page.nextCursor
         } while cursor != nil
@@ -71,7 +52,7 @@ import TransferWire
         let origin = try LoopbackOrigin()
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, allowed: [])
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try service.client(key: directory.apiKey())
         let hosts = InwardAddress.all.flatMap(\.hosts)
         #expect(hosts.count > 3000)
         let items = try await Self.ended(hosts, port: origin.port, client)
@@ -93,7 +74,7 @@ import TransferWire
         origin.when("/", .response(200, body: .text("here")))
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, allowed: ["0.0.0.0/0", "::/0"])
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try service.client(key: directory.apiKey())
         let port = UInt16(service.announcement.port)
         let hosts = [
             "127.0.0.1", "127.9.9.9", "localhost", "0.0.0.0", "2130706433", "[::ffff:127.0.0.1]",
@@ -105,7 +86,7 @@ import TransferWire
         // Another port of the same machine is what was allowed.
         let allowed = try await client.submit([origin.url("/")], to: "inward")
         try await eventually("the origin is reached") {
-            try await client.get("/v1/tasks/\(allowed[0])", as: Item.self).state == "completed"
+            try await client.task(allowed[0]).state == "completed"
         }
         #expect(await service.terminate() == 0)
     }
@@ -119,7 +100,7 @@ import TransferWire
         ] {
             let directory = try DataDirectory()
             let service = try await ServiceProcess(in: directory, options)
-            let client = try APIClient(service, key: directory.apiKey())
+            let client = try service.client(key: directory.apiKey())
             let items = try await Self.ended(["localhost"], port: origin.port, client)
             #expect(items.map(\.error?.code) == ["egress_denied"], "\(options)")
             #expect(await service.terminate() == 0)

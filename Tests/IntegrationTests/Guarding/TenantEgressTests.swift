@@ -1,15 +1,16 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
 /// Where the requests of single tenants may go, and what is recorded of those that may not.
 @Suite(.timeLimit(.minutes(5))) struct TenantEgressTests {
-    private static func outcome(_ url: String, _ client: APIClient) async throws -> String {
+    private static func outcome(_ url: String, _ client: TransferService) async throws -> String {
         let id = try await client.submit([url], to: "s")[0]
         var task: TaskDocument?
         try await eventually("the task has ended") {
-            task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            task = try await client.task(id)
             return ["completed", "failed"].contains(task?.state ?? "")
         }
         return task?.error?.code ?? task?.state ?? ""
@@ -25,10 +26,10 @@ import TransferWire
         let made = try await Program.run(
             ["keys", "create", "--tenant", "other"] + directory.options
         )
-        let other = try APIClient(service, key: made.output.trimmingCharacters(in: .newlines))
-        let client = try APIClient(service, key: directory.apiKey())
+        let other = service.client(key: made.output.trimmingCharacters(in: .newlines))
+        let client = try service.client(key: directory.apiKey())
         for client in [client, other] {
-            #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+            try await client.makeSession("s")
             #expect(try await Self.outcome(origin.url("/file"), client) == "completed")
         }
         let limit = ["tenants", "egress"] + directory.options
@@ -61,8 +62,8 @@ import TransferWire
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         let second = try await ServiceProcess(in: directory, ["--roles", "api"])
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let url = "http://127.0.0.1:\(second.announcement.port)/livez"
         try await eventually("they know of each other", within: .seconds(30)) {
             try await Self.outcome(url, client) == "egress_denied"

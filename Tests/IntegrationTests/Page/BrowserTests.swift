@@ -38,10 +38,10 @@ import TransferTestSupport
     @Test func thePageCanBeTurnedOff() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--page", "off"])
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         for path in ["/", "/page/app.js"] {
             #expect(try await client.send("GET", path).status == 404)
-            #expect(try await APIClient(service, key: "none").send("GET", path).status == 401)
+            #expect(await HTTPClient(service, key: "none").status("GET", path) == 401)
         }
         #expect(try await client.send("GET", "/v1/tenant").status == 200)
         #expect(await service.terminate() == 0)

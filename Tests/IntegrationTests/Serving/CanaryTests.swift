@@ -45,8 +45,8 @@ import TransferWire
         origin.when("/asks", .response(401, headers: [("WWW-Authenticate", "Bearer")]))
         let log = "\(directory.path).log"
         let service = try await ServiceProcess(in: directory, ["--log-level", "trace"], log: log)
-        let client = try APIClient(service, key: directory.apiKey())
-        let story = Story(client: client, origin: origin, receiver: receiver)
+        let http = try HTTPClient(service, key: directory.apiKey())
+        let story = Story(http: http, origin: origin, receiver: receiver)
         let ids = try await story.tell()
 
         // Everything was used as it was given.
@@ -69,7 +69,7 @@ import TransferWire
         #expect(message["X-Secret"] == (try Self.canary("subscription header")))
 
         for path in story.reads(ids) {
-            let answer = try await client.send("GET", path)
+            let answer = try await http.send("GET", path)
             #expect(answer.status == 200, "\(path)")
             let found = Self.found(in: String(decoding: answer.body, as: UTF8.self))
             // The URL of a task or a subscription is its owner's, where it is read as such.
@@ -111,14 +111,14 @@ import TransferWire
 
     /// The use of every such field.
     private final class Story {
-        let client: APIClient
+        let http: HTTPClient
         let origin: LoopbackOrigin
         let receiver: WebhookReceiver
         private(set) var signingSecrets: Set<String> = []
         private var subscription = ""
 
-        init(client: APIClient, origin: LoopbackOrigin, receiver: WebhookReceiver) {
-            self.client = client
+        init(http: HTTPClient, origin: LoopbackOrigin, receiver: WebhookReceiver) {
+            self.http = http
             self.origin = origin
             self.receiver = receiver
         }
@@ -270,7 +270,7 @@ import TransferWire
             _ body: String,
             key: String? = nil
         ) async throws -> Data {
-            let answer = try await client.send(method, path, body, idempotencyKey: key)
+            let answer = try await http.send(method, path, body, idempotencyKey: key)
             let text = String(decoding: answer.body, as: UTF8.self)
             #expect((200..<300).contains(answer.status), "\(path): \(text)")
             return Data(answer.body)
@@ -289,7 +289,7 @@ import TransferWire
 
         private func reach(_ id: String, _ state: String) async throws {
             try await eventually("task is \(state)") {
-                let task: TaskDocument = try await client.get("/v1/tasks/\(id)")
+                let task: TaskDocument = try await http.get("/v1/tasks/\(id)")
                 return task.state == state
             }
         }

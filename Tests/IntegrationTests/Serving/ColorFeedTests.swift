@@ -18,14 +18,14 @@ import TransferWire
     @Test func isRefreshedAgainAndAgainAndCleanedWhileCapacityIsIdle() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: try directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         let settings = "/v1/tenant/background-settings"
         #expect(await client.status("PATCH", settings, #"{"capacity": "busy"}"#) == 200)
         let example = try start(beside: service, directory)
         defer { example.kill() }
         let line = try #require(await example.line())
         let port = try JSONDecoder().decode(Announcement.self, from: line).port
-        let feed = try APIClient(port: port, key: "none")
+        let feed = HTTPClient(port: port, key: "none")
         try await eventually("the feed is refreshed twice") {
             let colors: [Color] = try await feed.get("/feed")
             return colors.count >= 6
@@ -45,7 +45,7 @@ import TransferWire
         #expect(await service.terminate() == 0)
     }
 
-    private func cleanings(_ feed: APIClient) async throws -> Int {
+    private func cleanings(_ feed: HTTPClient) async throws -> Int {
         Int(String(decoding: try await feed.send("GET", "/cleanings").body, as: UTF8.self)) ?? -1
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -29,11 +30,11 @@ import TransferWire
         origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
         let service = try await ServiceProcess(in: directory)
         let key = try directory.apiKey()
-        let client = try APIClient(service, key: key)
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = service.client(key: key)
+        try await client.makeSession("s")
         let id = try await client.submit([origin.url("/file")], to: "s")[0]
         try await eventually("the file is there", within: .seconds(60)) {
-            try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+            try await client.task(id).state == "completed"
         }
         try await expectBounded(service) {
             let request = """
@@ -54,8 +55,9 @@ import TransferWire
     @Test func largeSubmissionsAreTakenOneAfterTheOther() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await client.makeSession("s")
         let string = String(repeating: "x", count: 16_500)
         let task =
             #"{"url":"http://a.example/","autostart":false,"client_persisted_string":"\#(string)"}"#
@@ -67,7 +69,7 @@ import TransferWire
                 group.addTask {
                     var statuses: [Int] = []
                     while statuses.last != 202, statuses.count < 100 {
-                        let answer = try await client.send("POST", "/v1/sessions/s/tasks", body)
+                        let answer = try await http.send("POST", "/v1/sessions/s/tasks", body)
                         statuses.append(answer.status)
                     }
                     return statuses
@@ -89,7 +91,7 @@ import TransferWire
         _ service: ServiceProcess,
         _ open: () throws -> [UnreadConnection]
     ) async throws {
-        let probe = try APIClient(service, key: "none")
+        let probe = HTTPClient(service, key: "none")
         #expect(await probe.status("GET", "/livez") == 200)
         let rest = try service.memory()
         try service.forgetMemoryPeak()
@@ -115,38 +117,14 @@ import TransferWire
 
 /// A connection on which nothing is read.
 private final class UnreadConnection {
-    struct Failure: Error {
-        let step: String
-        let code: Int32
-    }
-
     private let descriptor: Int32
 
     init(_ service: ServiceProcess, sending bytes: [UInt8]) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw Failure(step: "socket", code: errno) }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(
-            descriptor,
-            SOL_SOCKET,
-            SO_RCVTIMEO,
-            &limit,
-            socklen_t(MemoryLayout<timeval>.size)
-        )
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(service.announcement.port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard code == 0 else { throw Failure(step: "connect", code: errno) }
+        descriptor = try HTTPClient.connect(service.announcement.port)
         let count = bytes.withUnsafeBytes {
             send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
-        guard count == bytes.count else { throw Failure(step: "send", code: errno) }
+        guard count == bytes.count else { throw HTTPClient.Failure(step: "send", code: errno) }
     }
 
     deinit { close(descriptor) }
@@ -155,7 +133,7 @@ private final class UnreadConnection {
     func awaitFirstByte() throws {
         var byte: UInt8 = 0
         guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else {
-            throw Failure(step: "recv", code: errno)
+            throw HTTPClient.Failure(step: "recv", code: errno)
         }
     }
 }

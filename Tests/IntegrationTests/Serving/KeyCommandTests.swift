@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -31,15 +32,15 @@ import TransferWire
         let services = [
             try await ServiceProcess(in: directory), try await ServiceProcess(in: directory),
         ]
-        let owner = try APIClient(services[0], key: directory.apiKey())
-        #expect(try await owner.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let owner = try services[0].client(key: directory.apiKey())
+        try await owner.makeSession("s")
         let created = try await run(directory, "keys", "create", "--name", "old")
         let key = try #require(created.lines.first?.first)
         let id = String(key.split(separator: "_")[1])
         // The two live keys of a rotation.
         let renewed = try await run(directory, "keys", "create", "--name", "new")
         let newKey = try #require(renewed.lines.first?.first)
-        let clients = try services.map { try APIClient($0, key: key) }
+        let clients = services.map { HTTPClient($0, key: key) }
         let waits = [("Accept", "text/event-stream"), ("Prefer", "wait=60")]
         try await withThrowingTaskGroup(
             of: (status: Int, endedAt: ContinuousClock.Instant).self
@@ -75,7 +76,7 @@ import TransferWire
             #expect(ContinuousClock.now - revokedAt < Self.bound)
         }
         for service in services {
-            let client = try APIClient(service, key: newKey)
+            let client = HTTPClient(service, key: newKey)
             #expect(await client.status("GET", "/v1/tenant") == 200)
         }
         let keys = try await run(directory, "keys", "list").lines
@@ -100,7 +101,7 @@ import TransferWire
             "90d"
         )
         #expect(created.status == 0)
-        let client = try APIClient(service, key: try #require(created.lines.first?.first))
+        let client = try HTTPClient(service, key: #require(created.lines.first?.first))
         #expect(await client.status("GET", "/v1/tenant") == 200)
         #expect(await client.status("PUT", "/v1/sessions/s", "{}") == 403)
         let page = try await client.get("/v1/keys", as: Page<KeyDocument>.self)

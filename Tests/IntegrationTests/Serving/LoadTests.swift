@@ -10,7 +10,7 @@ import TransferWire
     @Test func aLoadedInstanceIsReadyAndAlive() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
         let aside = try await TestDatabase.connection(to: directory.databaseURL)
         let locker = try await TestDatabase.connection(to: directory.databaseURL)

@@ -1,6 +1,6 @@
-import Curl
 import Foundation
 import Testing
+import TransferClient
 import TransferMetrics
 import TransferTestSupport
 import TransferWire
@@ -10,10 +10,10 @@ import TransferWire
     /// The samples of a scrape, by name and labels as they are written.
     private func scrape(_ service: ServiceProcess) async throws -> [String: Double] {
         // Without a key.
-        let client = try APIClient(service, key: "none")
-        let answer = try await client.send("GET", "/metrics")
+        let http = HTTPClient(service, key: "none")
+        let answer = try await http.send("GET", "/metrics")
         #expect(answer.status == 200)
-        #expect(answer.head["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(answer.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
         let text = String(decoding: answer.body, as: UTF8.self)
         let names = Set(Metric.allCases.map(\.rawValue))
         var samples: [String: Double] = [:]
@@ -37,10 +37,10 @@ import TransferWire
         origin.when("/file", .response(body: .random(seed: 1, size: 3000)))
         origin.when("/missing", .response(404))
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/secret-name", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        let client = try service.client(key: directory.apiKey())
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await client.makeSession("secret-name")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
         _ = try await client.submit(
             [origin.url("/file"), origin.url("/file"), origin.url("/missing")],
             to: "secret-name"
@@ -66,7 +66,7 @@ import TransferWire
         #expect(samples["transferd_http_requests_total{\(submit)}"] == 1)
         let unknown = #"method="GET",route="none",status="404""#
         #expect(samples["transferd_http_requests_total{\(unknown)}"] == nil)
-        _ = try await client.send("GET", "/v1/nowhere/\(UUID())")
+        _ = try await http.send("GET", "/v1/nowhere/\(UUID())")
         let later = try await scrape(service)
         #expect(later["transferd_http_requests_total{\(unknown)}"] == 1)
         // Neither names nor addresses are told.
@@ -79,8 +79,8 @@ import TransferWire
     @Test func metricsCanBeTurnedOff() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--metrics", "off"])
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("GET", "/metrics").status == 404)
+        let http = try HTTPClient(service, key: directory.apiKey())
+        #expect(try await http.send("GET", "/metrics").status == 404)
         #expect(await service.terminate() == 0)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -15,7 +16,7 @@ struct NameTests {
         let names: NameServer
         let origin: LoopbackOrigin
         let service: ServiceProcess
-        let client: APIClient
+        let client: TransferService
         /// The data directory, removed with the last test that uses it.
         let directory: DataDirectory
 
@@ -25,9 +26,8 @@ struct NameTests {
             origin.when("/file", .response(body: NameTests.body))
             directory = try DataDirectory()
             service = try await ServiceProcess(in: directory, nameServer: names)
-            client = try APIClient(service, key: directory.apiKey())
-            let put = try await client.send("PUT", "/v1/sessions/s", "{}")
-            #expect(put.status == 201)
+            client = try service.client(key: directory.apiKey())
+            try await client.makeSession("s")
         }
 
         func end() async {
@@ -37,19 +37,19 @@ struct NameTests {
         }
 
         /// Submits a download from a host of that name.
-        func submit(_ host: String, _ options: String = "") async throws -> String {
-            let url = "http://\(host):\(origin.port)/file"
-            let answer = try await client.send(
-                "POST",
-                "/v1/sessions/s/tasks",
-                #"[{"url":"\#(url)"\#(options)}]"#
+        func submit(
+            _ host: String,
+            _ options: [String: JSONValue] = [:]
+        ) async throws -> String {
+            let task = TaskRequest(
+                target: .url("http://\(host):\(origin.port)/file"),
+                options: OptionMembers(options)
             )
-            let receipt = try JSONDecoder().decode(BatchReceipt.self, from: Data(answer.body))
-            return try #require(receipt.items.first).id
+            return try await client.submit([task], toSession: "s")[0].id
         }
 
         func task(_ id: String) async throws -> TaskDocument {
-            try await client.get("/v1/tasks/\(id)")
+            try await client.task(id)
         }
 
         func wait(_ id: String, until state: String) async throws {
@@ -62,7 +62,7 @@ struct NameTests {
         bench.names.know("host.test", .failure)
         let id = try await bench.submit(
             "host.test",
-            #","retry":{"attempts_max":50,"delay_base":1}"#
+            ["retry": .object(["attempts_max": .integer(50), "delay_base": .integer(1)])]
         )
         try await bench.wait(id, until: "waiting_for_retry")
         #expect(try await bench.task(id).error?.code == "could_not_resolve_host")
@@ -77,7 +77,12 @@ struct NameTests {
         bench.names.know("moving.test", .addresses(["127.0.0.2"]))
         let id = try await bench.submit(
             "moving.test",
-            #","retry":{"attempts_max":5,"delay_base":1,"delay_max":2}"#
+            [
+                "retry": .object([
+                    "attempts_max": .integer(5), "delay_base": .integer(1),
+                    "delay_max": .integer(2),
+                ])
+            ]
         )
         try await bench.wait(id, until: "waiting_for_retry")
         #expect(try await bench.task(id).error?.code == "could_not_connect")
@@ -103,7 +108,9 @@ struct NameTests {
         let before = try bench.service.threadCount()
         /// The maximum number of simultaneous lookups.
         let namesMax = 16
-        let options = #","timeout_for_request":2,"retry":{"attempts_max":1}"#
+        let options: [String: JSONValue] = [
+            "timeout_for_request": .integer(2), "retry": .object(["attempts_max": .integer(1)]),
+        ]
         var silent: [String] = []
         for number in 0..<40 {
             let name = "silent-\(number).test"

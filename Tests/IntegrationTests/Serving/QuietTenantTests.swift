@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -21,35 +22,30 @@ struct QuietTenantTests {
         let names: NameServer
         let receiver: WebhookReceiver
         let gate = OriginGate()
-        let client: APIClient
-
-        /// Submits `count` tasks, each with the JSON of `task`.
-        func submit(_ count: Int, _ task: (Int) -> String) async throws {
-            let batch = (0..<count).map(task).joined(separator: ",")
-            let answer = try await client.send("POST", "/v1/sessions/s/tasks", "[\(batch)]")
-            #expect(answer.status == 202)
-        }
+        let client: TransferService
 
         func begin() async throws {
-            #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+            try await client.makeSession("s")
             origin.when("/drip", .gated(body, after: 1000, gate))
             for number in 0..<200 {
                 let url = receiver.open(
                     "/silent-\(number)",
                     answers: Array(repeating: .hold(gate), count: 100)
                 )
-                let made = try await client.send("POST", "/v1/subscriptions", #"{"url":"\#(url)"}"#)
-                #expect(made.status == 201)
+                _ = try await client.subscribe(SubscriptionRequest(url: url))
             }
-            let drip = origin.url("/drip")
-            try await submit(200) { _ in #"{"url":"\#(drip)","timeout_for_request":600}"# }
-            try await submit(100) { number in
+            let drip = TaskRequest.Target.url(origin.url("/drip"))
+            let patient = OptionMembers(["timeout_for_request": .integer(600)])
+            let held = TaskRequest(target: drip, options: patient)
+            try await client.submit(Array(repeating: held, count: 200), toSession: "s")
+            let deep = (0..<100).map { number in
                 let path = (0..<12).map { "\(number)-\($0)" }.joined(separator: "/")
-                return #"{"url":"\#(drip)","destination":{"path":"\#(path)"}}"#
+                return TaskRequest(target: drip, destination: DestinationRequest(path: path))
             }
+            try await client.submit(deep, toSession: "s")
             await origin.log.arrived(6, at: "/drip")
             for number in 0..<1000 { names.know("n\(number).silent.test", .silence) }
-            try await submit(1000) { #"{"url":"http://n\#($0).silent.test/"}"# }
+            _ = try await client.submit((0..<1000).map { "http://n\($0).silent.test/" }, to: "s")
         }
     }
 
@@ -67,17 +63,16 @@ struct QuietTenantTests {
             origin: origin,
             names: names,
             receiver: receiver,
-            client: try APIClient(service, key: directory.apiKey())
+            client: try service.client(key: directory.apiKey())
         )
         defer { flood.gate.open() }
         let made = try await Program.run(
             ["keys", "create", "--tenant", "quiet"] + directory.options
         )
         let key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
-        let quiet = try APIClient(service, key: key)
-        #expect(try await quiet.send("PUT", "/v1/sessions/q", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open("/quiet"))"}"#
-        #expect(try await quiet.send("POST", "/v1/subscriptions", hook).status == 201)
+        let quiet = service.client(key: key)
+        try await quiet.makeSession("q")
+        _ = try await quiet.subscribe(SubscriptionRequest(url: receiver.open("/quiet")))
 
         try await flood.begin()
         try await eventually("the silent receivers have what they may have") {
@@ -91,7 +86,7 @@ struct QuietTenantTests {
             let ids = try await quiet.submit([url, same], to: "q")
             for id in ids {
                 try await eventually("the quiet one has its file", within: Self.patience) {
-                    try await quiet.get("/v1/tasks/\(id)", as: TaskDocument.self).state
+                    try await quiet.task(id).state
                         == "completed"
                 }
             }

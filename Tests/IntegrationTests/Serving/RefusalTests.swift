@@ -10,12 +10,12 @@ import TransferWire
         let log = "\(directory.path).log"
         let service = try await ServiceProcess(in: directory, log: log)
         let key = try directory.apiKey()
-        let client = try APIClient(service, key: key)
+        let client = HTTPClient(service, key: key)
         // The first key of a service has all scopes but this one.
         let denied = try await client.send("GET", "/v1/keys")
         #expect(denied.status == 403)
         let problem = try JSONDecoder().decode(ProblemDetails.self, from: Data(denied.body))
-        let stranger = try APIClient(service, key: "nonsense")
+        let stranger = HTTPClient(service, key: "nonsense")
         #expect(await stranger.status("GET", "/v1/tenant") == 401)
         #expect(await service.terminate() == 0)
 

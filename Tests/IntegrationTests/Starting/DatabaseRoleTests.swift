@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import Postgres
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -10,8 +11,8 @@ import TransferWire
     @Test func thePrivateClusterIsServedByARoleThatDefinesNothing() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
         let aside = try await TestDatabase.connection(to: directory.databaseURL)
         let rows = try await aside.execute(
             """
@@ -50,7 +51,7 @@ import TransferWire
                 + directory.options,
             log: log
         )
-        let probe = try APIClient(port: port, key: "none")
+        let probe = HTTPClient(port: port, key: "none")
         try await eventually("it says that the owner has to migrate") {
             (try? await probe.get("/readyz", as: ProbeDocument.self).reason?
                 .contains("run `transferd migrate` as the owner")) == true

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -14,19 +15,19 @@ import TransferWire
         // The default since PostgreSQL 12.
         try await aside.executeScript("ALTER DATABASE postgres SET jit = on")
         let service = try await ServiceProcess(in: directory, ["--database-url", url])
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try service.client(key: directory.apiKey())
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let body = OriginBody.random(seed: 1, size: 2000)
         origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        try await client.makeSession("s")
         let ids = try await client.submit(
             Array(repeating: origin.url("/file"), count: 100),
             to: "s"
         )
         for id in ids {
             try await eventually("the task is completed") {
-                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+                try await client.task(id).state == "completed"
             }
         }
         let rows = try await aside.execute(

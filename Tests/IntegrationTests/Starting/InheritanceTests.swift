@@ -19,7 +19,7 @@ import TransferTestSupport
         let directory = try DataDirectory()
         let port = try FreePort.take()
         let service = try await ServiceProcess(in: directory, ["--port", "\(port)"])
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
         let killed = try #require(directory.databaseServer)
         kill(killed, SIGKILL)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -12,20 +13,20 @@ import TransferWire
         let body = OriginBody.random(seed: 1, size: 1000)
         origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
         var services = [try await ServiceProcess(in: directory)]
-        let client = try APIClient(services[0], key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let client = try services[0].client(key: directory.apiKey())
+        try await client.makeSession("s")
         let pause = try await Program.run(["pause"] + directory.options)
         #expect(pause.status == 0)
         let id = try await client.submit([origin.url("/file")], to: "s")[0]
         // A second instance, and a restart of the first.
         services.append(try await ServiceProcess(in: directory, ["--poll-interval", "1"]))
         #expect(await services[0].terminate() == 0)
-        let second = try APIClient(services[1], key: directory.apiKey())
+        let second = try services[1].client(key: directory.apiKey())
         try await eventually("health says so") {
-            let health = try await second.get("/health", as: HealthDocument.self)
+            let health = try await second.health()
             return health.pauses.everything && health.status == "warn"
         }
-        let task = try await second.get("/v1/tasks/\(id)", as: TaskDocument.self)
+        let task = try await second.task(id)
         #expect(task.state == "queued")
         #expect(task.waitsFor == "paused")
         let list = try await Program.run(["pause", "--list"] + directory.options)
@@ -36,7 +37,7 @@ import TransferWire
         #expect(origin.log.now.requests.isEmpty)
         #expect(try await Program.run(["resume"] + directory.options).status == 0)
         try await eventually("the task is completed") {
-            try await second.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+            try await second.task(id).state == "completed"
         }
         #expect(try await Program.run(["resume"] + directory.options).status != 0)
         #expect(await services[1].terminate() == 0)

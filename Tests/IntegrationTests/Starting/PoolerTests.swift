@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -43,15 +44,15 @@ import TransferWire
         let service = try await setting.pooled(
             isHeard ? ["--listen-database-url", setting.direct] : ["--listen", "off"]
         )
-        let client = try APIClient(service, key: setting.directory.apiKey())
+        let client = try service.client(key: setting.directory.apiKey())
+        let http = try HTTPClient(service, key: setting.directory.apiKey())
         try await eventually("the instance is ready") {
-            await client.status("GET", "/readyz") == 200
+            await http.status("GET", "/readyz") == 200
         }
-        let health = try await client.get("/health", as: HealthDocument.self)
+        let health = try await client.health()
         #expect(health.signals.status == (isHeard ? "pass" : "off"))
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        try await client.makeSession("s")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
         var ids: [String] = []
         // Many small requests and many at once, so that sessions change hands.
         for _ in 0..<20 {
@@ -62,7 +63,7 @@ import TransferWire
         }
         for id in ids {
             try await eventually("the task is completed") {
-                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+                try await client.task(id).state == "completed"
             }
         }
         let events = try await client.events(of: "s")

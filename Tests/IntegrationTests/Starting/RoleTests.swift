@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -16,28 +17,27 @@ import TransferWire
         origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
         let receiver = try WebhookReceiver()
         let front = try await ServiceProcess(in: directory, ["--roles", "api"] + Self.noPoll)
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
+        let http = try HTTPClient(front, key: directory.apiKey())
         try await eventually("the instance is ready") {
-            await client.status("GET", "/readyz") == 200
+            await http.status("GET", "/readyz") == 200
         }
-        var health = try await client.get("/health", as: HealthDocument.self)
+        var health = try await client.health()
         #expect(health.roles == ["api"])
         // It has nothing that could hold a task or a delivery.
         #expect(health.workers == 0)
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        let subscription = try JSONDecoder().decode(
-            SubscriptionDocument.self,
-            from: Data(try await client.send("POST", "/v1/subscriptions", hook).body)
+        try await client.makeSession("s")
+        let subscription = try await client.subscribe(
+            SubscriptionRequest(url: receiver.open())
         )
         // A test message is an answer to a client, and delivers no event.
         let test = "/v1/subscriptions/\(subscription.id)/test"
-        #expect(try await client.send("POST", test).status == 200)
+        #expect(try await http.send("POST", test).status == 200)
         _ = try await receiver.messages(1)
         let id = try await client.submit([origin.url("/file")], to: "s")[0]
 
         let worker = try await ServiceProcess(in: directory, ["--roles", "worker"] + Self.noPoll)
-        let probe = try APIClient(worker, key: directory.apiKey())
+        let probe = try HTTPClient(worker, key: directory.apiKey())
         #expect(await probe.status("GET", "/livez") == 200)
         #expect(await probe.status("GET", "/v1/sessions") == 503)
         try await eventually("the worker is ready") {
@@ -75,16 +75,15 @@ import TransferWire
             in: directory,
             ["--roles", "worker,webhooks"] + Self.noPoll
         )
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
         for service in [front, back] {
-            let probe = try APIClient(service, key: "none")
+            let probe = HTTPClient(service, key: "none")
             try await eventually("the instance hears others") {
                 try await probe.get("/health", as: HealthDocument.self).signals.status == "pass"
             }
         }
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        try await client.makeSession("s")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
         var ended: [String] = []
         for round in 1...3 {
             let id = try await client.submit([origin.url("/file")], to: "s")[0]
@@ -97,7 +96,7 @@ import TransferWire
         // A request of the client reaches a running attempt too.
         let held = try await client.submit([origin.url("/held")], to: "s")[0]
         await origin.log.arrived(1, at: "/held")
-        #expect(try await client.send("POST", "/v1/tasks/\(held)/cancel", "{}").status == 200)
+        _ = try await client.control("cancel", task: held)
         try await eventually("its part file is gone") {
             try directory.holdsOnlyResults(ended)
         }
@@ -121,16 +120,16 @@ import TransferWire
             in: directory,
             ["--roles", "worker,webhooks"] + options
         )
-        let client = try APIClient(front, key: directory.apiKey())
+        let client = try front.client(key: directory.apiKey())
+        let http = try HTTPClient(front, key: directory.apiKey())
         try await eventually("the instance is ready") {
-            await client.status("GET", "/readyz") == 200
+            await http.status("GET", "/readyz") == 200
         }
-        let health = try await client.get("/health", as: HealthDocument.self)
+        let health = try await client.health()
         #expect(health.signals.status == (options.contains("off") ? "off" : "fail"))
         #expect(health.status == "pass")
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let hook = #"{"url":"\#(receiver.open())"}"#
-        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        try await client.makeSession("s")
+        _ = try await client.subscribe(SubscriptionRequest(url: receiver.open()))
         let id = try await client.submit([origin.url("/file")], to: "s")[0]
         try await completed(id, client)
         _ = try await receiver.messages(try await client.events(of: "s").count)
@@ -146,9 +145,9 @@ import TransferWire
         }
     }
 
-    private func completed(_ id: String, _ client: APIClient) async throws {
+    private func completed(_ id: String, _ client: TransferService) async throws {
         try await eventually("the task is completed") {
-            try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+            try await client.task(id).state == "completed"
         }
     }
 }

@@ -16,10 +16,10 @@ import TransferTestSupport
             atPath: "\(directory.path)/api-key"
         )
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         #expect(await client.status("GET", "/v1/sessions") == 200)
         #expect(
-            try await APIClient(service, key: "nonsense").send("GET", "/v1/sessions").status == 401
+            await HTTPClient(service, key: "nonsense").status("GET", "/v1/sessions") == 401
         )
 
         // Run a command beside the running service.
@@ -27,7 +27,7 @@ import TransferTestSupport
         #expect(made.status == 0)
         let key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(try key != directory.apiKey())
-        let other = try APIClient(service, key: key)
+        let other = HTTPClient(service, key: key)
         #expect(await other.status("GET", "/v1/sessions") == 200)
         let limit = ["tenants", "limit", "--total-bytes-per-second-max"]
         #expect(try await Program.run(limit + ["100000"] + directory.options).status == 0)
@@ -46,7 +46,7 @@ import TransferTestSupport
 
         // The second start uses the key of the first.
         let again = try await ServiceProcess(in: directory)
-        let sameKey = try APIClient(again, key: directory.apiKey())
+        let sameKey = try HTTPClient(again, key: directory.apiKey())
         #expect(await sameKey.status("GET", "/v1/sessions") == 200)
         #expect(await again.terminate() == 0)
     }
@@ -59,7 +59,7 @@ import TransferTestSupport
         #expect(reader >= 0)
         let service = try await ServiceProcess(in: directory, ["--log-level", "trace"], log: pipe)
         close(reader)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         for _ in 0..<10 { #expect(await client.status("GET", "/v1/sessions") == 200) }
         // It logs its end, too.
         #expect(await service.terminate() == 0)

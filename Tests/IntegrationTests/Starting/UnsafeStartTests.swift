@@ -3,7 +3,9 @@ import ChildProcess
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
+import TransferWire
 
 @testable import transferd
 
@@ -217,24 +219,18 @@ import TransferTestSupport
         )
         #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["1", "1"])
         // A real connection with TLS, of which the keys could have been written.
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try service.client(key: directory.apiKey())
         let pem = try String(contentsOfFile: authority.certificatePath, encoding: .utf8)
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let trusted = pem.replacingOccurrences(of: "\n", with: "\\n")
-        let ids = try await client.submit(
-            tasks: [
-                #"{"url": "\#(server.url())", "tls": {"certificate_authorities": "\#(trusted)"}}"#
-            ],
-            to: "s"
+        try await client.makeSession("s")
+        let task = TaskRequest(
+            target: .url(server.url()),
+            options: OptionMembers(["tls": .object(["certificate_authorities": .string(pem)])])
         )
+        let id = try await client.submit([task], toSession: "s")[0].id
         try await eventually("the task is completed") {
-            try await client.get("/v1/tasks/\(ids[0])", as: TaskState.self).state == "completed"
+            try await client.task(id).state == "completed"
         }
         #expect(await service.terminate() == 0)
         #expect(!FileManager.default.fileExists(atPath: keys))
-    }
-
-    private struct TaskState: Decodable {
-        let state: String
     }
 }

@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -58,14 +59,13 @@ import TransferWire
         let options = [[], next.options]
         var services = [try await ServiceProcess(in: directory)]
         let key = try directory.apiKey()
-        let put = try await APIClient(services[0], key: key).send("PUT", "/v1/sessions/s", "{}")
-        #expect(put.status == 201)
+        try await services[0].client(key: key).makeSession("s")
         services.append(try await ServiceProcess(in: directory, options[1]))
         var ids: [String] = []
         for round in 0..<4 {
             let victim = round % 2
             for service in services {
-                ids += try await APIClient(service, key: key).submit(
+                ids += try await service.client(key: key).submit(
                     Array(repeating: origin.url("/file"), count: 20),
                     to: "s"
                 )
@@ -74,16 +74,15 @@ import TransferWire
             services[victim] = try await ServiceProcess(in: directory, options[victim])
         }
         for service in services {
-            let client = try APIClient(service, key: key)
+            let client = service.client(key: key)
             for id in ids {
                 try await eventually("the task is completed", within: .seconds(60)) {
-                    try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
-                        == "completed"
+                    try await client.task(id).state == "completed"
                 }
             }
         }
         #expect(try directory.holdsOnlyResults(ids))
-        let events = try await APIClient(services[0], key: key).events(of: "s")
+        let events = try await services[0].client(key: key).events(of: "s")
         #expect(events.count { $0.type == "task.completed" } == ids.count)
         for service in services { #expect(await service.terminate() == 0) }
     }
@@ -91,8 +90,8 @@ import TransferWire
     @Test func aChangeWaitsForTheWorkersThatItWouldBreak() async throws {
         let directory = try DataDirectory()
         let older = try await ServiceProcess(in: directory)
-        let client = try APIClient(older, key: directory.apiKey())
-        try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
+        let http = try HTTPClient(older, key: directory.apiKey())
+        try await eventually("it is ready") { await http.status("GET", "/readyz") == 200 }
         let next = try NextRelease(isAdditive: false)
         #expect(try await Program.run(["migrate"] + directory.options + next.options).status != 0)
         let port = try FreePort.take()
@@ -100,13 +99,13 @@ import TransferWire
             ["serve", "--port", "\(port)"] + directory.options + next.options,
             log: try directory.log()
         )
-        let probe = try APIClient(port: port, key: "none")
+        let probe = HTTPClient(port: port, key: "none")
         try await eventually("it says for whom it waits") {
             let answer = try? await probe.get("/readyz", as: ProbeDocument.self)
             return answer?.reason?.contains(":\(older.pid) (\(next.version - 1))") == true
         }
         #expect(await probe.status("GET", "/livez") == 200)
-        #expect(await client.status("GET", "/v1/sessions") == 200)
+        #expect(await http.status("GET", "/v1/sessions") == 200)
         #expect(await older.terminate() == 0)
         #expect(await newer.line() != nil, "it has started")
         try await refusesToStart(in: directory, beside: next)

@@ -13,7 +13,7 @@ import TransferWire
     /// A service that has not started yet, and prints nothing.
     private struct Waiting {
         let process: ChildProcess
-        let probe: APIClient
+        let probe: HTTPClient
         let port: Int
         let log: String
         private let directory: DataDirectory
@@ -42,7 +42,7 @@ import TransferWire
                 ] + directory.options,
                 log: log
             )
-            probe = try APIClient(port: port, key: "none")
+            probe = HTTPClient(port: port, key: "none")
         }
 
         func logged() throws -> String { try String(contentsOfFile: log, encoding: .utf8) }
@@ -79,7 +79,7 @@ import TransferWire
         try await eventually("it is ready") {
             await waiting.probe.status("GET", "/readyz") == 200
         }
-        let client = try APIClient(port: waiting.port, key: directory.apiKey())
+        let client = try HTTPClient(port: waiting.port, key: directory.apiKey())
         #expect(await client.status("GET", "/v1/sessions") == 200)
         waiting.process.signal(SIGTERM)
         #expect(await waiting.process.status() == 0)

@@ -322,11 +322,6 @@ extension APIServer {
 }
 
 extension HTTPClient.Answer {
-    /// Decodes the body as a wire type.
-    func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(body))
-    }
-
     /// The problem's code, if the answer is a problem.
     var code: ProblemDetails.Code? { (try? json(ProblemDetails.self))?.code }
 

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Testing
+import TransferTestSupport
 
 @testable import TransferHTTP
 

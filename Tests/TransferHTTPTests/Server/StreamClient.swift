@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Synchronization
+import TransferTestSupport
 
 @testable import TransferHTTP
 

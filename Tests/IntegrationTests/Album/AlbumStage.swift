@@ -30,8 +30,15 @@ struct AlbumStage {
     let directory: DataDirectory
     let service: ServiceProcess
     private let folder: TestFolder
+    private let program: String
 
-    init(urls: [String]) async throws {
+    /// The path of the example that was built with these tests.
+    static var program: String {
+        URL(filePath: Program.path).deletingLastPathComponent().appending(path: "album").path
+    }
+
+    init(urls: [String], program: String = program) async throws {
+        self.program = program
         directory = try DataDirectory()
         // The files that are held back must not keep the others from a connection.
         service = try await ServiceProcess(in: directory, ["--connections-per-host", "128"])
@@ -41,8 +48,6 @@ struct AlbumStage {
     }
 
     func start(lease: Int = 60) throws -> Run {
-        let program = URL(filePath: Program.path).deletingLastPathComponent()
-            .appending(path: "album").path
         let output = "\(folder.path)/\(UUID().uuidString)"
         let process = try ChildProcess(
             program,

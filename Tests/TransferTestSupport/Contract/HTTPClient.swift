@@ -1,28 +1,96 @@
 import Foundation
 import Glibc
 
-/// A client that sends bytes over a separate socket and reads the one answer.
+/// The raw client of the tests: it sends bytes over a socket of its own, and reads the one answer.
 ///
-/// The bytes that a test writes arrive unchanged, also when no library would send them.
-struct HTTPClient: Sendable {
-    let port: Int
+/// The bytes that a test writes arrive unchanged, also when no library would send them. It is for
+/// tests whose subject is HTTP itself, such as statuses, limits, probes, malformed requests and
+/// exact JSON, and for what the Swift client has no call for. What the service does for those who
+/// use it is asked through ``TransferClient``, which ``ServiceProcess/client(key:)`` makes.
+package struct HTTPClient: Sendable {
+    /// The port of the server on 127.0.0.1.
+    package let port: Int
+    private let key: String?
+    private let timeout: Duration
 
-    struct Answer: Sendable {
-        let status: Int
+    /// An answer as it was received.
+    package struct Answer: Sendable {
+        package let status: Int
         /// The header fields by lower-case name.
-        let fields: [String: String]
-        let body: [UInt8]
+        package let fields: [String: String]
+        package let body: [UInt8]
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package var text: String { String(decoding: body, as: UTF8.self) }
+
+        /// Decodes the body as a wire type.
+        package func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
     }
 
-    struct Failure: Error {
-        let step: String
-        let code: Int32
+    /// A call that failed, or an answer that is none.
+    package struct Failure: Error {
+        package let step: String
+        package let code: Int32
+
+        package init(step: String, code: Int32) {
+            self.step = step
+            self.code = code
+        }
+    }
+
+    /// - Parameters:
+    ///   - port: the port of the server on 127.0.0.1.
+    ///   - key: the API key of ``send(_:_:_:idempotencyKey:fields:)``.
+    ///   - timeout: the time that nothing may arrive.
+    package init(port: Int, key: String? = nil, timeout: Duration = .seconds(60)) {
+        self.port = port
+        self.key = key
+        self.timeout = timeout
+    }
+
+    package init(_ service: ServiceProcess, key: String, timeout: Duration = .seconds(60)) {
+        self.init(port: service.announcement.port, key: key, timeout: timeout)
+    }
+
+    /// Sends a request with the key, other than HEAD, and returns whatever was answered.
+    package func send(
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil,
+        idempotencyKey: String? = nil,
+        fields: [(String, String)] = []
+    ) async throws -> Answer {
+        var all = key.map { [("Authorization", "Bearer \($0)")] } ?? []
+        all.append(("Content-Type", "application/json"))
+        if let idempotencyKey { all.append(("Idempotency-Key", idempotencyKey)) }
+        // RFC 9110, section 8.6: a method that expects a body has a length also without one.
+        let body = body.map { Array($0.utf8) } ?? (method == "GET" ? nil : [])
+        let answer = try await exchange(
+            Self.request(method, path, fields: all + fields, body: body)
+        )
+        if let length = answer.fields["content-length"].flatMap({ Int($0) }) {
+            // The server has died meanwhile.
+            guard answer.body.count == length else { throw Failure(step: "body", code: 0) }
+        }
+        return answer
+    }
+
+    /// Returns the status of an answer; nil when there is none.
+    package func status(_ method: String, _ path: String, _ body: String? = nil) async -> Int? {
+        try? await send(method, path, body).status
+    }
+
+    /// Returns the answer to a request, as a wire type.
+    package func get<Value: Decodable>(
+        _ path: String,
+        as type: Value.Type = Value.self
+    ) async throws -> Value {
+        try await send("GET", path).json(type)
     }
 
     /// Sends `request` and reads until the server closes.
-    func exchange(_ request: [UInt8]) async throws -> Answer {
+    package func exchange(_ request: [UInt8]) async throws -> Answer {
         // The calls block, so they run on separate threads: those of Dispatch are also the
         // cooperative pool's, and are added one a second when all of them block.
         try await withCheckedThrowingContinuation { continuation in
@@ -33,7 +101,7 @@ struct HTTPClient: Sendable {
     }
 
     /// Returns a request with the header fields that it needs, and `Connection: close`.
-    static func request(
+    package static func request(
         _ method: String,
         _ path: String,
         fields: [(String, String)],
@@ -46,7 +114,7 @@ struct HTTPClient: Sendable {
     }
 
     private func send(_ request: [UInt8]) throws -> Answer {
-        let descriptor = try Self.connect(port)
+        let descriptor = try Self.connect(port, timeout: timeout)
         defer { close(descriptor) }
         var sent = 0
         while sent < request.count {
@@ -68,10 +136,13 @@ struct HTTPClient: Sendable {
     }
 
     /// Returns a connected socket on which nothing waits forever.
-    static func connect(_ port: Int) throws -> Int32 {
+    package static func connect(
+        _ port: Int,
+        timeout: Duration = .seconds(60)
+    ) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(step: "socket", code: errno) }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
@@ -93,7 +164,7 @@ struct HTTPClient: Sendable {
     }
 
     /// Splits the last message of `received`, after interim ones, into its parts.
-    static func parse(_ received: [UInt8]) throws -> Answer {
+    package static func parse(_ received: [UInt8]) throws -> Answer {
         guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else {
             throw Failure(step: "parse", code: 0)
         }
@@ -115,7 +186,7 @@ struct HTTPClient: Sendable {
     }
 
     /// Returns the bytes so far of a body that comes in chunks (RFC 9112 §7.1).
-    static func unchunked(_ bytes: [UInt8]) -> [UInt8] {
+    package static func unchunked(_ bytes: [UInt8]) -> [UInt8] {
         var rest = bytes[...]
         var body: [UInt8] = []
         while let line = rest.firstRange(of: Array("\r\n".utf8)) {
