@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -13,7 +14,8 @@ import TransferWire
         let origin: LoopbackOrigin
         let proxy: ConnectProxy
         let service: ServiceProcess
-        let client: APIClient
+        let client: HTTPClient
+        let users: TransferService
         private let folder: TestFolder
         private let directory: DataDirectory
 
@@ -44,8 +46,18 @@ import TransferWire
                 nameServer: nameServer,
                 environment: environment
             )
-            client = try APIClient(service, key: directory.apiKey())
+            let key = try directory.apiKey()
+            client = HTTPClient(service, key: key)
+            users = service.client(key: key)
             #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        }
+
+        /// Submits tasks that are written as JSON.
+        func submit(tasks: [String], to session: String) async throws -> [String] {
+            let requests = try tasks.map {
+                try JSONDecoder().decode(TaskRequest.self, from: Data($0.utf8))
+            }
+            return try await users.submit(requests, toSession: session).map(\.id)
         }
 
         func task(_ id: String, is state: String) async throws -> TaskDocument {
@@ -83,14 +95,14 @@ import TransferWire
         let made = await bench.client.status("PUT", "/v1/sessions/e", #"{"kind": "ephemeral"}"#)
         #expect(made == 201)
         let put = #""method": "PUT", "upload": {"body": {"base64": "AAAA"}}"#
-        var ids = try await bench.client.submit(
+        var ids = try await bench.submit(
             tasks: [
                 #"{"url": "\#(host)/file"}"#,
                 #"{"url": "\#(host)/file", "kind": "upload", \#(put)}"#,
             ],
             to: "s"
         )
-        ids += try await bench.client.submit(
+        ids += try await bench.submit(
             tasks: [#"{"url": "\#(host)/file", "kind": "data"}"#],
             to: "e"
         )
@@ -119,7 +131,7 @@ import TransferWire
         #expect(await bench.client.status("PUT", "/v1/credentials/c", credential) == 201)
         let url = bench.origin.url("/file")
         let tasks = [#"{"url": "\#(url)", "credential": "c"}"#]
-        _ = try await bench.task(bench.client.submit(tasks: tasks, to: "s")[0], is: "completed")
+        _ = try await bench.task(bench.submit(tasks: tasks, to: "s")[0], is: "completed")
         #expect(bench.origin.log.now.requests(at: "/token").count == 1)
         let request = bench.origin.log.now.requests(at: "/file").first
         #expect(request?["Authorization"] == "Bearer fresh")
@@ -130,7 +142,7 @@ import TransferWire
     func whatIsInsideIsNotAskedOfIt(host: String) async throws {
         let bench = try await Bench()
         let url = "http://\(host):\(bench.origin.port)/file"
-        let id = try await bench.client.submit([url], to: "s")[0]
+        let id = try await bench.users.submit([url], to: "s")[0]
         #expect(try await bench.task(id, is: "failed").error?.code == "egress_denied")
         #expect(bench.proxy.log.connections == 0)
         await bench.end()
@@ -142,7 +154,7 @@ import TransferWire
         bench.proxy.answers { _ in .status(407) }
         let url = "http://\(Self.address)/file"
         let bounded = #"{"url": "\#(url)", "retry": {"attempts_max": 2, "delay_base": 1}}"#
-        let ids = try await bench.client.submit(tasks: [bounded, #"{"url": "\#(url)"}"#], to: "s")
+        let ids = try await bench.submit(tasks: [bounded, #"{"url": "\#(url)"}"#], to: "s")
         let failed = try await bench.task(ids[0], is: "failed")
         #expect(failed.error?.code == "proxy_credential_refused")
         #expect(failed.attempt == 2)
@@ -156,7 +168,7 @@ import TransferWire
     @Test func whatTheProxyForbidsIsNotTriedAgain() async throws {
         let bench = try await Bench()
         bench.proxy.answers { _ in .status(403) }
-        let id = try await bench.client.submit(["http://\(Self.address)/file"], to: "s")[0]
+        let id = try await bench.users.submit(["http://\(Self.address)/file"], to: "s")[0]
         let task = try await bench.task(id, is: "failed")
         #expect(task.error?.code == "proxy_refused")
         #expect(task.attempt == 1)
@@ -185,7 +197,7 @@ import TransferWire
             nameServer: names,
             environment: environment
         )
-        let ids = try await bench.client.submit(
+        let ids = try await bench.users.submit(
             ["origin", "inside", "direct"].map {
                 "http://\($0).test:\(bench.origin.port)/file"
             },
@@ -208,7 +220,7 @@ import TransferWire
             "--egress-direct-host", "127.0.0.1", "--allow-network", "127.0.0.0/8",
         ])
         let url = bench.origin.url("/file")
-        let id = try await bench.client.submit([url], to: "s")[0]
+        let id = try await bench.users.submit([url], to: "s")[0]
         _ = try await bench.task(id, is: "completed")
         #expect(bench.proxy.log.connections == 0)
         #expect(bench.origin.log.now.connectionsAccepted > 0)
@@ -228,9 +240,10 @@ import TransferWire
             in: directory,
             environment: Dictionary(uniqueKeysWithValues: names.map { ($0, elsewhere.url) })
         )
-        let client = try APIClient(service, key: directory.apiKey())
+        let key = try directory.apiKey()
+        let client = HTTPClient(service, key: key)
         #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let id = try await client.submit([origin.url("/file")], to: "s")[0]
+        let id = try await service.client(key: key).submit([origin.url("/file")], to: "s")[0]
         try await eventually("the task is completed") {
             try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
         }

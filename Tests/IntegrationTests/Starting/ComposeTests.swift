@@ -150,7 +150,7 @@ struct ComposeTests {
             in: directory,
             environment: environment(of: "transferd")
         )
-        let probe = try APIClient(service, key: "none")
+        let probe = HTTPClient(service, key: "none")
         try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
         let doctor = try Program.start(
             ["doctor"] + directory.options,
