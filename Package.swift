@@ -215,7 +215,7 @@ let package = Package(
             name: "transferd-bench",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
-                "TransferModel", "TransferStore", wire, argumentParser, logging,
+                "TransferModel", "TransferStore", client, wire, argumentParser, logging,
             ],
             path: "Benchmarks",
             exclude: ["pgqueuer-rates.py", "scheduled-jobs.py", "watch-page.py"],

@@ -1,5 +1,6 @@
 import ChildProcess
 import Foundation
+import TransferWire
 
 /// aria2's RPC daemon, which keeps its queue in memory.
 struct Aria2 {
@@ -40,8 +41,8 @@ struct Aria2 {
             #"{"methodName":"aria2.addUri","params":[["\#(url)"],{"dir":"\#(target)","out":"\#(index)"}]}"#
         }
         let start = ContinuousClock.now
-        for first in stride(from: 0, to: calls.count, by: Submission.batchMax) {
-            let batch = calls[first..<min(first + Submission.batchMax, calls.count)]
+        for first in stride(from: 0, to: calls.count, by: SubmitRequest.tasksMax) {
+            let batch = calls[first..<min(first + SubmitRequest.tasksMax, calls.count)]
             _ = try await Web.send(
                 "POST",
                 url,

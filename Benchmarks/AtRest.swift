@@ -1,4 +1,6 @@
 import Foundation
+import TransferClient
+import TransferWire
 
 /// A service with little to do: the time from the last byte of a download to its webhook, and the
 /// cost of subscriptions to which nothing happens.
@@ -78,10 +80,11 @@ struct AtRest {
             for first in 0..<Self.requestsMax {
                 group.addTask {
                     for number in stride(from: first, to: subscriptions, by: Self.requestsMax) {
-                        _ = try await service.send(
-                            "POST",
-                            "/v1/subscriptions",
-                            #"{"url":"http://127.0.0.1:9/","session_identifier":"idle-\#(number)"}"#
+                        _ = try await service.client.subscribe(
+                            SubscriptionRequest(
+                                url: "http://127.0.0.1:9/",
+                                sessionIdentifier: "idle-\(number)"
+                            )
                         )
                     }
                 }

@@ -1,6 +1,7 @@
 import Foundation
 import TransferModel
 import TransferStore
+import TransferWire
 
 /// The cost of claiming and submitting beside many waiting tasks, and whether it grows with them.
 struct Backlog {
@@ -163,7 +164,7 @@ struct Backlog {
         // For a single host: the position at which that host is examined first.
         let first = spread == .many ? HostKey(rawValue: .min) : HostKey(rawValue: full.rawValue - 1)
         let perHost = isSpread ? Self.perHost : Self.claimed
-        let tasks = database.submissions(Submission.batchMax) { index in
+        let tasks = database.submissions(SubmitRequest.tasksMax) { index in
             isSpread ? HostKey(rawValue: Int64(index % MeasuredDatabase.Spread.hostKeys)) : full
         }
         let identifier = queue.identifiers[round % queue.identifiers.count]
@@ -171,7 +172,7 @@ struct Backlog {
             try await milliseconds { try await database.submit(tasks, to: identifier) }
         )
         queue.submitted += tasks.count
-        for _ in 0..<Submission.batchMax / Self.claimed {
+        for _ in 0..<SubmitRequest.tasksMax / Self.claimed {
             let position = isSpread ? max(queue.position.rawValue, first.rawValue) : first.rawValue
             var claims: [TaskClaim] = []
             let time = try await milliseconds {

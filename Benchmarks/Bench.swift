@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import TransferWire
 
 /// `transferd-bench`: transferd beside its peers, on this machine, in one run.
 ///
@@ -93,17 +94,19 @@ struct Bench: AsyncParsableCommand {
     var alone = false
 
     func validate() throws {
-        guard webhooks >= Submission.batchMax, webhooks % Submission.batchMax == 0 else {
-            throw ValidationError("--webhooks is a multiple of \(Submission.batchMax), from it on.")
+        guard webhooks >= SubmitRequest.tasksMax, webhooks % SubmitRequest.tasksMax == 0 else {
+            throw ValidationError(
+                "--webhooks is a multiple of \(SubmitRequest.tasksMax), from it on."
+            )
         }
-        guard slow >= 0, slow % Submission.batchMax == 0 else {
-            throw ValidationError("--slow is a multiple of \(Submission.batchMax), or 0.")
+        guard slow >= 0, slow % SubmitRequest.tasksMax == 0 else {
+            throw ValidationError("--slow is a multiple of \(SubmitRequest.tasksMax), or 0.")
         }
         guard downloads >= 0, subscriptions >= 0 else {
             throw ValidationError("--downloads and --subscriptions are counts, from 0 on.")
         }
-        guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
-            throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
+        guard files > 0, files % SubmitRequest.tasksMax == 0, rounds > 0 else {
+            throw ValidationError("--files is a multiple of \(SubmitRequest.tasksMax), from it on.")
         }
         guard backlog >= 0, backlog % Backlog.perSession == 0 else {
             throw ValidationError("--backlog is a multiple of \(Backlog.perSession), or 0.")

@@ -1,6 +1,7 @@
 import Foundation
 import TransferModel
 import TransferStore
+import TransferWire
 
 /// The number of tasks a second that the store gives to workers and takes back ended, with their
 /// events, when nothing is transferred.
@@ -58,8 +59,8 @@ struct ClaimRate {
             let name = "\(Self.name), \(path.rawValue), \(order.rawValue), transferd's store"
             let identifier = UUID().uuidString
             _ = try await database.putSession(identifier)
-            for _ in 0..<Self.tasks / Submission.batchMax {
-                let tasks = database.submissions(Submission.batchMax, path) { _ in
+            for _ in 0..<Self.tasks / SubmitRequest.tasksMax {
+                let tasks = database.submissions(SubmitRequest.tasksMax, path) { _ in
                     HostKey(rawValue: 0)
                 }
                 try await database.submit(tasks, to: identifier)

@@ -1,4 +1,5 @@
 import Glibc
+import TransferWire
 
 /// transferd beside other downloaders, in turn, round by round.
 struct Contest {
@@ -70,8 +71,9 @@ struct Contest {
         // A tenth of the files: the rate does not depend on the number, and aria2 is slow.
         let some = Array(small.prefix(files / 10))
         let large = [origin.largeURL]
-        let checksum = ",\"checksums\":{\"sha-256\":\"\(origin.largeSHA256)\"}"
-        let many = "\"segments_max\":16"
+        let checksums = JSONValue.object(["sha-256": .string(origin.largeSHA256)])
+        let checked = OptionMembers(["checksums": checksums])
+        let many = OptionMembers(["segments_max": .integer(16)])
         let middle = [origin.middleURL]
         return [
             Contender(name: "\(files) x 16 KiB, transferd") {
@@ -91,7 +93,7 @@ struct Contest {
             },
             Contender(name: "1 large file, transferd") { try await $0.service.download(large) },
             Contender(name: "1 large file, sha-256, transferd") {
-                try await $0.service.download(large, task: checksum)
+                try await $0.service.download(large, task: checked)
             },
             Contender(name: "1 narrow line, 16, transferd") {
                 try await $0.service.download(middle, configuration: many)

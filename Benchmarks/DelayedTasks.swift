@@ -1,4 +1,5 @@
 import Foundation
+import TransferWire
 
 /// Downloads beside many tasks whose start time has not come.
 struct DelayedTasks {
@@ -24,7 +25,7 @@ struct DelayedTasks {
             let alone = "\(files) x 16 KiB, nothing delayed"
             let beside = "\(files) x 16 KiB, \(count) tasks delayed"
             // Work that only the very first downloads cause is not a cost of the others.
-            _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
+            _ = try await service.download(origin.smallURLs(count: SubmitRequest.tasksMax))
             let urls = origin.smallURLs(count: files)
             for _ in 0..<rounds { table.add(alone, try await service.download(urls), for: files) }
             let session = try await database.putSession(Self.name)

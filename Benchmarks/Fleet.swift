@@ -1,4 +1,5 @@
 import Foundation
+import TransferWire
 
 /// Several workers on one database: their combined rate, the connections that the origin sees, and
 /// whether any task ends twice.
@@ -43,7 +44,7 @@ struct Fleet {
         defer { api.stop() }
         let seconds = try await withWorkers(count, database, perHost: parallel) {
             // Work that only the very first downloads cause is not a cost of the others.
-            _ = try await api.download(origin.smallURLs(count: Submission.batchMax))
+            _ = try await api.download(origin.smallURLs(count: SubmitRequest.tasksMax))
             return try await api.download(origin.smallURLs(count: files))
         }
         table.add(name(count), seconds, for: files)
@@ -62,7 +63,7 @@ struct Fleet {
             )
         }
         let ends = try await database.ends()
-        let tasks = Submission.batchMax + files + Self.pacedFiles
+        let tasks = SubmitRequest.tasksMax + files + Self.pacedFiles
         guard ends.repeated == 0, ends.count == tasks else {
             throw Program.Failure(
                 description: "\(ends.count) ends of \(tasks) tasks, "

@@ -23,14 +23,13 @@ struct PageWatcher {
     ///
     /// - Parameters:
     ///   - service: the service that the page is of.
-    ///   - session: the address of the session.
+    ///   - session: the identifier of the session.
     ///   - python: a Python that has selenium.
     /// - Throws: ``Program/Failure`` when the page does not open.
     init(of service: Service, session: String, python: String) async throws {
-        let identifier = session.split(separator: "/").last.map(String.init) ?? ""
         process = try ChildProcess(
             "nice",
-            ["-n", "19", python, Self.script, service.base, identifier],
+            ["-n", "19", python, Self.script, service.base, session],
             input: keyboard.fileHandleForReading.fileDescriptor,
             output: .piped,
             errors: .descriptor(STDERR_FILENO)

@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
+import TransferClient
 import TransferModel
+import TransferWire
 
 /// What a tenant with few requests feels of another one with as many as it can send.
 struct QuietTenant {
@@ -74,33 +76,34 @@ struct QuietTenant {
                 "--data-directory", database.data,
             ]
         ).trimmingCharacters(in: .whitespacesAndNewlines)
-        // None of these tasks begins: the flood is one of requests.
-        let task = #"{"url":"http://127.0.0.1:9/","earliest_begin_at":"2999-01-01T00:00:00Z"}"#
-        let batch = Array(repeating: task, count: Submission.batchMax).joined(separator: ",")
-        let session = "/v1/sessions/\(UUID().uuidString)"
-        _ = try await Web.send("PUT", service.base + session, key: key, json: "{}")
-        for _ in 0..<Self.listed / Submission.batchMax {
-            _ = try await Web.send(
-                "POST",
-                "\(service.base)\(session)/tasks",
-                key: key,
-                json: "[\(batch)]"
-            )
+        let client = TransferService(url: service.base, apiKey: key)
+        let session = try await client.makeSession(UUID().uuidString).identifier
+        let batch = Array(repeating: Self.task, count: SubmitRequest.tasksMax)
+        for _ in 0..<Self.listed / batch.count {
+            try await client.submit(batch, toSession: session)
         }
-        let sessions = (0..<4).map { "/v1/sessions/flood-\($0)" }
-        for session in sessions {
-            _ = try await Web.send("PUT", service.base + session, key: key, json: "{}")
-        }
+        let sessions = (0..<4).map { "flood-\($0)" }
+        for session in sessions { try await client.makeSession(session) }
         func posts(_ json: String) -> [[UInt8]] {
             sessions.map {
-                HTTPLoad.post("\($0)/tasks", to: service.base, key: key, json: json)
+                HTTPLoad.post(
+                    APIPath.tasks(ofSession: $0),
+                    to: service.base,
+                    key: key,
+                    json: json
+                )
             }
         }
-        let page = "\(session)/tasks?limit=200"
-        _ = try await Web.send("GET", service.base + page, key: key)
-        let list = HTTPLoad.get(page, from: service.base, key: key)
-        let wrong = HTTPLoad.get("\(session)/tasks?limit=201", from: service.base, key: key)
-        let unknown = HTTPLoad.get(session, from: service.base, key: Self.unknownKey(like: key))
+        _ = try await client.tasks(ofSession: session)
+        let path = APIPath.tasks(ofSession: session)
+        let list = HTTPLoad.get("\(path)?limit=200", from: service.base, key: key)
+        let wrong = HTTPLoad.get("\(path)?limit=201", from: service.base, key: key)
+        let unknown = HTTPLoad.get(
+            APIPath.session(session),
+            from: service.base,
+            key: Self.unknownKey(like: key)
+        )
+        let task = try Self.json(Self.task)
         let bad = String(repeating: " ", count: Self.badJSONBytes) + "[\(task),]"
         return [
             Kind(name: "32 lists of 200 tasks at once", connections: 32, requests: [list]),
@@ -111,9 +114,19 @@ struct QuietTenant {
             Kind(
                 name: "32 submissions of 1,000 tasks at once",
                 connections: 32,
-                requests: posts("[\(batch)]")
+                requests: posts(try Self.json(batch))
             ),
         ]
+    }
+
+    /// A task that does not begin: the flood is one of requests.
+    private static let task = TaskRequest(
+        target: .url("http://127.0.0.1:9/"),
+        earliestBeginAt: Timestamp(.distantFuture)
+    )
+
+    private static func json(_ document: some Encodable) throws -> String {
+        String(decoding: try WireEncoder.encode(document), as: UTF8.self)
     }
 
     /// Returns a key of the same form that nobody has.
@@ -127,13 +140,16 @@ struct QuietTenant {
         _ table: inout Table
     ) async throws {
         let session = try await service.session()
-        let path = String(session.dropFirst(service.base.count))
-        let read = HTTPLoad.get(path, from: service.base, key: service.key)
+        let read = HTTPLoad.get(
+            APIPath.session(session),
+            from: service.base,
+            key: service.key
+        )
         let submission = HTTPLoad.post(
-            "\(path)/tasks",
+            APIPath.tasks(ofSession: session),
             to: service.base,
             key: service.key,
-            json: #"{"url":"http://127.0.0.1:9/","earliest_begin_at":"2999-01-01T00:00:00Z"}"#
+            json: try Self.json(Self.task)
         )
         let connection = try LoadConnection(to: LoadConnection.port(of: service.base))
         var reads: [Double] = []
@@ -165,7 +181,7 @@ struct QuietTenant {
             finished.max() ?? 0,
             in: .milliseconds
         )
-        try await service.invalidate(session)
+        try await service.client.invalidateSession(session)
     }
 
     private static func milliseconds(

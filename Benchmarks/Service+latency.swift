@@ -1,4 +1,6 @@
 import Foundation
+import TransferClient
+import TransferWire
 
 /// The times from the last byte of one download to the messages that follow it.
 struct Latency {
@@ -20,7 +22,7 @@ extension Service {
     func latencies(of count: Int) async throws -> [Latency] {
         let peer = try Peer(fileBytes: Origin.smallBytes)
         defer { peer.stop() }
-        let subscription = try await subscribe(#"{"url":"\#(peer.hookURL)"}"#)
+        let subscription = try await client.subscribe(SubscriptionRequest(url: peer.hookURL))
         let session = try await session()
         var samples = peer.samples.makeAsyncIterator()
         var latencies: [Latency] = []
@@ -38,7 +40,7 @@ extension Service {
             )
             try await Task.sleep(for: .milliseconds(Int.random(in: Self.pauses)))
         }
-        _ = try await send("DELETE", "/v1/subscriptions/\(subscription)")
+        try await client.unsubscribe(subscription.id)
         return latencies
     }
 }

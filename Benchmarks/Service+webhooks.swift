@@ -1,12 +1,10 @@
 import Foundation
+import TransferClient
+import TransferWire
 
 extension Service {
     /// The number of sessions whose events wait for delivery.
     private static let sessions = 20
-
-    private struct Created: Decodable {
-        let id: String
-    }
 
     /// Delivers `count` events to a receiver that answers at once, beside a subscription to the
     /// same events whose receiver never answers.
@@ -15,35 +13,32 @@ extension Service {
     func deliver(_ count: Int, to origin: Origin) async throws -> Double {
         let hole = try BlackHole()
         defer { hole.close() }
-        let dead = try await subscribe(#"{"url":"http://127.0.0.1:\#(hole.port)/"}"#)
-        let living = try await subscribe(
-            #"{"url":"\#(origin.hookURL)","enabled":false,"concurrency":16}"#
+        let dead = try await client.subscribe(
+            SubscriptionRequest(url: "http://127.0.0.1:\(hole.port)/")
         )
-        let task = #"{"url":"\#(origin.largeURL)","autostart":false}"#
-        let batchMax = min(Submission.batchMax, count / Self.sessions)
-        let batch = "[" + Array(repeating: task, count: batchMax).joined(separator: ",") + "]"
+        let living = try await client.subscribe(
+            SubscriptionRequest(url: origin.hookURL, enabled: false, concurrency: 16)
+        )
+        let task = TaskRequest(target: .url(origin.largeURL), autostart: false)
+        let batchMax = min(SubmitRequest.tasksMax, count / Self.sessions)
+        let batch = Array(repeating: task, count: batchMax)
         for _ in 0..<count / batchMax {
-            let session = "/v1/sessions/\(UUID().uuidString)"
-            _ = try await send("PUT", session)
-            _ = try await send("POST", "\(session)/tasks", batch)
+            try await client.submit(batch, toSession: try await session())
         }
         let before = try await origin.requestCount()
         var polls = 0
         let start = ContinuousClock.now
-        _ = try await send("PATCH", "/v1/subscriptions/\(living)", #"{"enabled":true}"#)
+        try await client.change(
+            SubscriptionPatchRequest(enabled: true),
+            ofSubscription: living.id
+        )
         while true {
             polls += 1
             if try await origin.requestCount() - before - polls >= count { break }
             try await Task.sleep(for: .milliseconds(5))
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        for id in [dead, living] { _ = try await send("DELETE", "/v1/subscriptions/\(id)") }
+        for subscription in [dead, living] { try await client.unsubscribe(subscription.id) }
         return seconds
-    }
-
-    /// Makes a subscription and returns its identifier.
-    func subscribe(_ body: String) async throws -> String {
-        let answer = try await send("POST", "/v1/subscriptions", body)
-        return try JSONDecoder().decode(Created.self, from: answer).id
     }
 }

@@ -1,12 +1,7 @@
 import ChildProcess
 import Foundation
+import TransferClient
 import TransferWire
-
-/// Limits for the tasks of one request.
-enum Submission {
-    /// The service's own bound.
-    static let batchMax = 1000
-}
 
 /// An instance of transferd, on its private PostgreSQL or another, with the settings a user would
 /// have except for the caps.
@@ -17,14 +12,12 @@ struct Service {
     /// Its address.
     let base: String
     let key: String
+    /// What its users have: everything is asked through it, but for loads whose sender must cost
+    /// the machine as little as possible (``HTTPLoad``).
+    let client: TransferService
 
     private struct Address: Decodable {
         let port: Int
-    }
-
-    private struct Progress: Decodable {
-        let outstanding: Int
-        let failed: Int
     }
 
     /// The service's own bound.
@@ -91,17 +84,16 @@ struct Service {
             try key
             ?? String(contentsOfFile: "\(data)/api-key", encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
+        client = TransferService(url: base, apiKey: self.key)
     }
 
-    /// Downloads `urls` as one session.
-    ///
-    /// Each task has the members `task` of a JSON object, and the session those of `configuration`.
+    /// Downloads `urls` as one session, with options of each task and of the session.
     ///
     /// - Returns: seconds from before the first submission until every task is completed, durably.
     func download(
         _ urls: [String],
-        task: String = "",
-        configuration: String = ""
+        task: OptionMembers = OptionMembers(),
+        configuration: OptionMembers = OptionMembers()
     ) async throws -> Double {
         try await download(
             urls,
@@ -113,14 +105,15 @@ struct Service {
     /// Downloads `urls` in a session that is there.
     ///
     /// - Returns: the same.
-    func download(_ urls: [String], in session: String, task: String = "") async throws -> Double {
+    func download(
+        _ urls: [String],
+        in session: String,
+        task: OptionMembers = OptionMembers()
+    ) async throws -> Double {
         let start = ContinuousClock.now
         try await submit(urls, to: session, task: task)
         while true {
-            let progress = try JSONDecoder().decode(
-                Progress.self,
-                from: try await Web.send("GET", session, key: key)
-            )
+            let progress = try await client.session(session)
             guard progress.failed == 0 else { throw Program.Failure(description: "tasks failed") }
             if progress.outstanding == 0 { break }
             try await Task.sleep(for: .milliseconds(5))
@@ -128,32 +121,26 @@ struct Service {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// Sends a request to the API.
-    func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
-        try await Web.send(method, base + path, key: key, json: body)
+    /// Makes a session and returns its identifier.
+    func session(configuration: OptionMembers = OptionMembers()) async throws -> String {
+        let request = SessionRequest(
+            configuration: SessionConfigurationRequest(options: configuration)
+        )
+        return try await client.makeSession(UUID().uuidString, request).identifier
     }
 
-    /// Makes a session and returns its address.
-    func session(configuration: String = "") async throws -> String {
-        let session = "\(base)/v1/sessions/\(UUID().uuidString)"
-        let settings = "{\"configuration\":{\(configuration)}}"
-        _ = try await Web.send("PUT", session, key: key, json: settings)
-        return session
-    }
-
-    func submit(_ urls: [String], to session: String, task: String = "") async throws {
-        let batches = stride(from: 0, to: urls.count, by: Submission.batchMax).map { start in
-            let tasks = urls[start..<min(start + Submission.batchMax, urls.count)]
-            return "[" + tasks.map { "{\"url\":\"\($0)\"\(task)}" }.joined(separator: ",") + "]"
+    func submit(
+        _ urls: [String],
+        to session: String,
+        task: OptionMembers = OptionMembers()
+    ) async throws {
+        for start in stride(from: 0, to: urls.count, by: SubmitRequest.tasksMax) {
+            let batch = urls[start..<min(start + SubmitRequest.tasksMax, urls.count)]
+            try await client.submit(
+                batch.map { TaskRequest(target: .url($0), options: task) },
+                toSession: session
+            )
         }
-        for batch in batches {
-            _ = try await Web.send("POST", "\(session)/tasks", key: key, json: batch)
-        }
-    }
-
-    /// Ends a session together with its outstanding tasks.
-    func invalidate(_ session: String) async throws {
-        _ = try await Web.send("DELETE", session, key: key)
     }
 
     func stop() {

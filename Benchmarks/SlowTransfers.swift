@@ -1,4 +1,6 @@
 import Foundation
+import TransferClient
+import TransferWire
 
 /// Many long simultaneous transfers, and the memory that each costs.
 struct SlowTransfers {
@@ -19,7 +21,7 @@ struct SlowTransfers {
         defer { service.stop() }
         let atStart = try service.residentKiB()
         // Memory that the first transfers leave behind is not a cost of each.
-        _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
+        _ = try await service.download(origin.smallURLs(count: SubmitRequest.tasksMax))
         let before = try service.residentKiB()
         let session = try await service.session()
         let start = ContinuousClock.now
@@ -41,11 +43,11 @@ struct SlowTransfers {
         let load = try (service.cpuSeconds() - cpu) / (Self.settling / .seconds(1)) * 100
         print("\(count) slow transfers at once, all running after \(begun.rounded()) s")
         print(
-            "  service after its start \(atStart / 1024) MiB, after \(Submission.batchMax) small "
+            "  service after its start \(atStart / 1024) MiB, after \(SubmitRequest.tasksMax) small "
                 + "files \(before / 1024) MiB, with them \(during / 1024) MiB:"
         )
         print("  \(Table.format(Double(during - before) / Double(count))) KiB each")
         print("  \(load.rounded()) % of a core")
-        try await service.invalidate(session)
+        try await service.client.invalidateSession(session)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TransferWire
 
 /// The number of tasks a second that the API takes, durably, while no worker is there to run them.
 struct SubmitRate {
@@ -64,12 +65,12 @@ struct SubmitRate {
         _ table: inout Table
     ) async throws {
         for callers in Self.callers {
-            let name = "submit, \(Submission.batchMax) a request, \(callers) at once, transferd"
-            let peer = "enqueue, \(Submission.batchMax) a call, \(callers) at once, pgqueuer"
+            let name = "submit, \(SubmitRequest.tasksMax) a request, \(callers) at once, transferd"
+            let peer = "enqueue, \(SubmitRequest.tasksMax) a call, \(callers) at once, pgqueuer"
             let rate = try await rate(
                 service,
                 requests: Self.batches,
-                tasks: Submission.batchMax,
+                tasks: SubmitRequest.tasksMax,
                 connections: callers,
                 sessions: callers
             )
@@ -93,12 +94,12 @@ struct SubmitRate {
     ) async throws -> Double {
         var paths: [String] = []
         for _ in 0..<sessions {
-            paths.append(String(try await service.session().dropFirst(service.base.count)))
+            paths.append(APIPath.tasks(ofSession: try await service.session()))
         }
         let bodies = (0..<requests).map { request in
             let urls = (0..<tasks).map { #"{"url":"http://127.0.0.1:9/small/\#($0)"}"# }
             return HTTPLoad.post(
-                "\(paths[request % sessions])/tasks",
+                paths[request % sessions],
                 to: service.base,
                 key: service.key,
                 json: tasks == 1 ? urls[0] : "[\(urls.joined(separator: ","))]"

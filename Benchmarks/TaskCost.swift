@@ -1,4 +1,5 @@
 import Foundation
+import TransferWire
 
 /// The cost of a small file for PostgreSQL: bytes of its log and transactions.
 struct TaskCost {
@@ -23,7 +24,7 @@ struct TaskCost {
             )
             defer { service.stop() }
             // Work that only the very first downloads cause is not a cost of each.
-            _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
+            _ = try await service.download(origin.smallURLs(count: SubmitRequest.tasksMax))
             try await Task.sleep(for: Self.settling)
             let before = try await database.effort()
             try await Task.sleep(for: Self.settling)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TransferWire
 
 /// What it costs the service that somebody watches a session on the page.
 struct WatchedSession {
@@ -22,7 +23,7 @@ struct WatchedSession {
         let service = try await Service(program: program, folder: folder, parallel: parallel)
         defer { service.stop() }
         // Work that only the very first downloads cause belongs to neither.
-        _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
+        _ = try await service.download(origin.smallURLs(count: SubmitRequest.tasksMax))
         for round in 1...rounds {
             // What the rounds before have left behind burdens both alike.
             for isWatched in round.isMultiple(of: 2) ? [false, true] : [true, false] {

@@ -1,7 +1,7 @@
 import Curl
 import Foundation
 
-/// HTTP for the benchmark itself.
+/// HTTP to origins and to transferd's peers.
 enum Web {
     private static let loop: CurlLoop? = try? CurlLoop(name: "bench")
     private static let bodyMax = 16 << 20
@@ -14,16 +14,13 @@ enum Web {
     static func send(
         _ method: String,
         _ url: String,
-        key: String? = nil,
         json: String? = nil
     ) async throws -> Data {
         guard let loop else { throw Program.Failure(description: "no event loop") }
-        var headers = [(name: "Content-Type", value: "application/json")]
-        if let key { headers.append((name: "Authorization", value: "Bearer \(key)")) }
         let request = CurlRequest(
             url: url,
             method: method,
-            headers: headers,
+            headers: [(name: "Content-Type", value: "application/json")],
             body: json.map { Array($0.utf8) },
             egress: EgressGuard { _ in true }
         )
