@@ -13,8 +13,8 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure the service beside its peers.",
         discussion: """
             Parts, for --only: "at rest", "submit", "claim and complete", "backlog", \
-            "quiet tenant", "page", "cost of a task", "snapshot", "delayed", "instances", and \
-            each contender of the last part by its name, such as "16 KiB".
+            "quiet tenant", "page", "cost of a task", "guard", "snapshot", "delayed", "instances", \
+            and each contender of the last part by its name, such as "16 KiB".
 
             All of it takes about half an hour. A backlog of 10,000,000 takes 20 minutes and \
             10 GB by itself, and five million delayed tasks two minutes.
@@ -208,6 +208,15 @@ struct Bench: AsyncParsableCommand {
         }
         if isWanted(TaskCost.name) {
             try await TaskCost(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel
+            ).measure(into: &table)
+        }
+        for _ in 1...rounds where isWanted(GuardCost.name) {
+            try await GuardCost(
                 program: transferd,
                 folder: folder,
                 origin: origin,

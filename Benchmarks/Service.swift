@@ -143,6 +143,9 @@ struct Service {
         }
     }
 
+    /// Its process identifier.
+    var pid: Int32 { process.pid }
+
     func stop() {
         process.signal(SIGTERM)
         process.waitUntilExit()

@@ -7,6 +7,7 @@ struct Table {
         case milliseconds = "ms"
         case microseconds = "µs"
         case percent = "% of a core"
+        case share = "% of the service's processor time"
         case perSecond = "a second"
         case bytes = "bytes"
         case count = ""
