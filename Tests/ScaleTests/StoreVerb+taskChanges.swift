@@ -168,6 +168,11 @@ extension StoreVerb {
             )
             return 2 * taken.items.count
         },
+        StoreVerb("leasedTasks") { stores, world in
+            let taken = try await takeSome(stores, world)
+            return try await stores.sessions.leasedTasks(tenant: world.tenant, taken.lease)
+                + taken.items.count
+        },
         StoreVerb("releaseLease") { stores, world in
             let taken = try await takeSome(stores, world)
             _ = try await stores.sessions.releaseLease(tenant: world.tenant, taken.lease)

@@ -115,7 +115,7 @@ final class FakeService: Sendable {
                 renewed.fire()
                 return TransportResponse(200, [#"{"lease_token": "lease", "tasks": 1}"#])
             }()
-        case ("DELETE", "/v1/leases/lease"): TransportResponse(204)
+        case ("DELETE", let target) where target.hasPrefix("/v1/leases/"): TransportResponse(204)
         default: .problem(.unknownRoute)
         }
     }

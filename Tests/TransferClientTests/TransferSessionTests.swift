@@ -147,6 +147,43 @@ import TransferWire
         #expect(last.method == "DELETE" && last.target == "/v1/leases/lease")
     }
 
+    @Test func ownsWhatItSubmitsIfItHasAName() async throws {
+        let service = FakeService()
+        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
+        configuration.owner = "pod-7"
+        configuration.leaseDuration = .seconds(30)
+        let session = TransferSession(
+            configuration: configuration,
+            service: service.transport.service()
+        )
+        session.downloadTask(with: "a").resume()
+        await service.submissionIsAnswered()
+        session.downloadTask(with: "b").resume()
+        try await session.close()
+        let requests = service.transport.requests
+        let submissions = requests.filter { $0.target == "/v1/sessions/s/tasks" }
+        #expect(submissions.count == 2)
+        func values(_ name: String) -> [String?] {
+            submissions.map { request in request.headers.first { $0.name == name }?.value }
+        }
+        #expect(values("Lease-Owner") == ["pod-7", "pod-7"])
+        #expect(values("Lease-Seconds") == ["30", "30"])
+        let token = try #require(values("Lease-Token")[0])
+        #expect(values("Lease-Token")[1] == token)
+        #expect(requests.last?.target == "/v1/leases/\(token)")
+        #expect(requests.last?.method == "DELETE")
+    }
+
+    @Test func submitsWithoutALeaseIfItHasNoName() async throws {
+        let service = FakeService()
+        let session = session(service)
+        session.downloadTask(with: "a").resume()
+        await service.submissionIsAnswered()
+        try await session.close()
+        let fields = service.transport.requests.flatMap(\.headers).map(\.name)
+        #expect(!fields.contains { $0.hasPrefix("Lease") })
+    }
+
     @Test func aWaitThatIsCancelledLeavesTheTaskAlone() async throws {
         let service = FakeService()
         let session = session(service)

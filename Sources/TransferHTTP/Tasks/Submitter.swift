@@ -21,16 +21,19 @@ struct Submitter: Sendable {
         _ submissions: [TaskSubmission],
         answer: Answer,
         key: IdempotencyKey?,
+        lease: SubmissionLease? = nil,
         to session: SessionAddress,
         dataProblem: ([Int]) -> Problem
     ) async throws -> Answer {
+        if let lease { try await checkRoom(in: lease, for: submissions.count, session.tenant) }
         let result = try await RequestResources.storing(submissions.count) {
             try await stores.submissions.submit(
                 submissions,
                 tenant: session.tenant,
                 client: session.client,
                 sessionIdentifier: session.identifier,
-                idempotency: key?.record(of: answer)
+                idempotency: key?.record(of: answer),
+                lease: lease
             )
         }
         switch result {
@@ -54,6 +57,22 @@ struct Submitter: Sendable {
             )
         case .replay(let response): return Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
+        }
+    }
+
+    /// Refuses tasks with which a lease would hold too many; concurrent requests may get past it
+    /// together, with a thousand tasks each at most.
+    private func checkRoom(
+        in lease: SubmissionLease,
+        for count: Int,
+        _ tenant: TenantID
+    ) async throws {
+        let held = try await stores.sessions.leasedTasks(tenant: tenant, lease.token)
+        guard held + count <= SubmissionLease.tasksMax else {
+            throw QueryParameters.invalid(
+                "Lease-Token",
+                "A lease holds at most \(SubmissionLease.tasksMax) tasks; name another one."
+            )
         }
     }
 

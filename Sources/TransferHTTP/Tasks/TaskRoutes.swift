@@ -21,14 +21,18 @@ struct TaskRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
             let session = try context.session(request)
+            let lease = try SubmissionLease(request.headers)
             if request.hasMediaType(TaskStream.mediaType) {
+                guard lease == nil else {
+                    throw QueryParameters.invalid("Lease-Token", "Not with NDJSON lines.")
+                }
                 let key = try keys.hold(context.requireCaller())
                 return try await TaskStream(request, to: session, by: submitter, key, context)
                     .response()
             }
             let body = try await request.jsonBody()
             let answer = try await RequestResources.submitting(body.count) {
-                try await submit(body, of: request, to: session)
+                try await submit(body, of: request, under: lease, to: session)
             }
             return try answer.response(from: request, context: context)
         }
@@ -73,6 +77,7 @@ struct TaskRoutes: Sendable {
     private func submit(
         _ body: [UInt8],
         of request: Request,
+        under lease: SubmissionLease?,
         to session: SessionAddress
     ) async throws -> Answer {
         let key = try IdempotencyKey(request, body: body)
@@ -91,6 +96,7 @@ struct TaskRoutes: Sendable {
             submissions,
             answer: answer,
             key: key,
+            lease: lease,
             to: session
         ) { indices in
             Problem(indices.map { Submitter.dataFault(isBatch ? "/\($0)/kind" : "/kind") })

@@ -133,7 +133,24 @@ extension SessionStore {
         }
     }
 
-    /// Extends or shortens the lease on the tasks that a reconnection has taken.
+    /// Returns how many tasks a lease holds, up to ``SubmissionLease/tasksMax``.
+    package func leasedTasks(
+        tenant: TenantID,
+        _ lease: LeaseToken
+    ) async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            SELECT count(*) AS tasks FROM (
+                SELECT FROM task_owner
+                WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
+                LIMIT \(SubmissionLease.tasksMax)) x
+            """
+        )
+        return Int(try rows.first?.decode("tasks", as: Int64.self) ?? 0)
+    }
+
+    /// Extends or shortens the lease on the tasks that a reconnection has taken, or a submission
+    /// has kept.
     ///
     /// - Returns: nil when it no longer holds any task.
     package func renewLease(
@@ -156,7 +173,7 @@ extension SessionStore {
         )
     }
 
-    /// Releases the tasks that a reconnection has taken.
+    /// Releases the tasks of a lease.
     ///
     /// - Returns: false when it no longer holds any task.
     package func releaseLease(

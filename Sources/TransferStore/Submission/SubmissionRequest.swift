@@ -5,6 +5,8 @@ struct SubmissionRequest: Sendable {
     let submissions: [TaskSubmission]
     let session: SessionKey
     let idempotency: IdempotencyRecord?
+    /// The lease under which the tasks are their submitter's own; nil for tasks that nobody holds.
+    let lease: SubmissionLease?
     /// The audit entries of the caller, which the statement stores with the tasks.
     var audit = AuditSlot.current
 

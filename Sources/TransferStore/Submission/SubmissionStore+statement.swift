@@ -113,6 +113,7 @@ extension SubmissionStore {
                 GROUP BY c.tenant_id, c.session_id, r.state
             ),
             \(Self.partial(columns)),
+            \(Self.ownerRow(of: batches))
             \(Fragment.wake),
             \(Self.auditRow(of: batches))
             \(try IdempotencyStore(database).keepAnswers(batches))
@@ -129,6 +130,37 @@ extension SubmissionStore {
             batch.requests.flatMap(\.audit).map { (batch: Int64(index + 1), entry: $0.entry) }
         }
         return entries.isEmpty ? "" : "audit_row AS (\(AuditStore.insertStored(entries))),"
+    }
+
+    /// Returns the CTE that gives tasks to those who submit them with a lease, if anybody does;
+    /// expects `counter`.
+    private static func ownerRow(of batches: [SessionBatch]) -> Query {
+        let owned = batches.enumerated().flatMap { index, batch in
+            batch.requests.flatMap { request in
+                request.lease.map { lease in
+                    request.submissions.map { (Int64(index + 1), $0.id.uuid, lease) }
+                } ?? []
+            }
+        }
+        guard !owned.isEmpty else { return "" }
+        return """
+            owner_row AS (
+                INSERT INTO task_owner (
+                    task_id, tenant_id, lease_token, owner, expires_at, client_id)
+                SELECT o.task_id, c.tenant_id, o.lease_token, o.owner,
+                    clock_timestamp() + o.seconds * interval '1 s', x.client_id
+                FROM unnest(
+                    \(owned.map(\.0)), \(owned.map(\.1)), \(owned.map(\.2.token.uuid)),
+                    \(owned.map(\.2.owner)), \(owned.map(\.2.seconds))
+                ) AS o (batch, task_id, lease_token, owner, seconds)
+                JOIN counter c USING (batch)
+                CROSS JOIN LATERAL (
+                    SELECT k.id AS client_id FROM session s JOIN client k
+                        ON k.tenant_id = s.tenant_id AND k.identifier = s.client
+                    WHERE s.id = c.session_id LIMIT 1
+                ) x
+            ),
+            """
     }
 
     /// Returns the CTE that stores what was asked for; expects `counter` and `given`.

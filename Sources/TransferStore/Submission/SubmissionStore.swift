@@ -23,13 +23,15 @@ extension SubmissionStore {
         tenant: TenantID,
         client: ClientID = .default,
         sessionIdentifier: String,
-        idempotency: IdempotencyRecord? = nil
+        idempotency: IdempotencyRecord? = nil,
+        lease: SubmissionLease? = nil
     ) async throws(StoreError) -> SubmitResult {
         precondition((1...Self.submissionMax).contains(submissions.count), "submission too large")
         let request = SubmissionRequest(
             submissions: submissions,
             session: SessionKey(tenant: tenant, client: client, identifier: sessionIdentifier),
-            idempotency: idempotency
+            idempotency: idempotency,
+            lease: lease
         )
         return gatherer.takes(request)
             ? try await gatherer.submit(request, to: self) : try await submitAlone(request)

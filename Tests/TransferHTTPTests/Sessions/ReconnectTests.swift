@@ -100,6 +100,45 @@ import TransferWire
         }
     }
 
+    @Test func aSubmissionWithALeaseIsItsSubmittersOwn() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let token = "6f1f2a52-26a4-4f7b-9c0e-0f8e6a9d3b11"
+            let fields = [
+                ("Lease-Token", token), ("Lease-Seconds", "30"), ("Lease-Owner", "pod-7"),
+            ]
+            let task = #"{"url": "http://origin.example/a", "client_persisted_string": "a"}"#
+            func submit(
+                _ body: String,
+                _ fields: [(String, String)]
+            ) async throws -> HTTPClient.Answer {
+                try await server.send("POST", "\(session)/tasks", body, fields: fields)
+            }
+            #expect(try await submit("[\(task), \(task)]", fields).status == 202)
+            let free = try await submit(task, []).json(TaskReceipt.self)
+            let taken = try await reconnect(server, session)
+            #expect(taken.items.map { $0.ok?.id } == [free.id])
+            let path = "/v1/leases/\(token)"
+            let renewed = try await server.send("PATCH", path, #"{"lease_seconds": 3600}"#)
+            #expect(try renewed.json(LeaseDocument.self).tasks == 2)
+            let many = "[\(Array(repeating: task, count: 999).joined(separator: ","))]"
+            #expect(try await submit(many, fields).faults == ["Lease-Token invalid_value"])
+            #expect(try await server.send("DELETE", path).status == 204)
+            #expect(try await reconnect(server, session).items.count == 2)
+            for (fields, fault) in [
+                ([("Lease-Token", "mine")], "Lease-Token"), ([("Lease-Owner", "a")], "Lease-Owner"),
+                ([("Lease-Token", token), ("Lease-Seconds", "0")], "Lease-Seconds"),
+                ([("Lease-Token", token), ("Lease-Seconds", "x")], "Lease-Seconds"),
+                (
+                    [("Lease-Token", token), ("Content-Type", "application/x-ndjson")],
+                    "Lease-Token"
+                ),
+            ] {
+                #expect(try await submit(task, fields).faults == ["\(fault) invalid_value"])
+            }
+        }
+    }
+
     @Test func aPutSessionCanReconnectAtOnce() async throws {
         try await APIServer.run { server in
             let made = try await server.send("PUT", "/v1/sessions/photos?reconnect=true")

@@ -319,7 +319,8 @@ import TransferTestSupport
                 let request = SubmissionRequest(
                     submissions: StoreFixture.submissions(2),
                     session: key,
-                    idempotency: nil
+                    idempotency: nil,
+                    lease: nil
                 )
                 return SessionBatch(session: key, requests: [request])
             }

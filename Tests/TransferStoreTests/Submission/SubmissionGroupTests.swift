@@ -259,7 +259,8 @@ extension StoreFixture {
             SubmissionRequest(
                 submissions: Self.submissions(count),
                 session: session,
-                idempotency: nil
+                idempotency: nil,
+                lease: nil
             )
         }
         return SessionBatch(session: session, requests: requests)

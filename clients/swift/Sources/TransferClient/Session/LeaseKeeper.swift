@@ -1,25 +1,61 @@
+import Foundation
 import Synchronization
 import TransferWire
 
-/// Renews the leases of tasks that were taken over, until they are released.
+/// Renews the leases of tasks that were taken over or submitted, until they are released.
 final class LeaseKeeper: Sendable {
-    private let leases = Mutex<[String: Task<Void, Never>]>([:])
+    /// The most tasks that are submitted with one lease.
+    private static let tasksMax = 1000
 
-    /// Renews a lease three times within its duration, and calls `lost` when it has ended all the
-    /// same.
+    private struct State {
+        var renewals: [String: Task<Void, Never>] = [:]
+        /// The lease of the next tasks that are submitted, and how many more it takes.
+        var next: (token: String, room: Int)?
+
+        /// Forgets all leases.
+        mutating func takeRenewals() -> [String: Task<Void, Never>] {
+            defer { (renewals, next) = ([:], nil) }
+            return renewals
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns the token of a lease for tasks that are about to be submitted.
+    func token(for count: Int) -> String {
+        state.withLock { state in
+            let (token, room) =
+                state.next.flatMap { $0.room < count ? nil : $0 }
+                ?? (UUID().uuidString.lowercased(), Self.tasksMax)
+            state.next = (token, room - count)
+            return token
+        }
+    }
+
+    /// Renews a lease three times within its duration, unless that is being done, and calls `lost`
+    /// when it has ended all the same.
     func keep(
         _ token: String,
         for duration: Duration,
         at service: TransferService,
         lost: @escaping @Sendable (TransferError) async -> Void
     ) {
-        // The renewal belongs to no call of the client; `release` ends it.
-        let task = Task {
-            let error = await Self.renew(token, for: duration, at: service)
-            leases.withLock { _ = $0.removeValue(forKey: token) }
-            if let error { await lost(error) }
+        state.withLock { state in
+            guard state.renewals[token] == nil else { return }
+            // The renewal belongs to no call of the client; `release` ends it.
+            state.renewals[token] = Task {
+                let error = await Self.renew(token, for: duration, at: service)
+                forget(token)
+                if let error { await lost(error) }
+            }
         }
-        leases.withLock { $0[token] = task }
+    }
+
+    private func forget(_ token: String) {
+        state.withLock { state in
+            state.renewals[token] = nil
+            if state.next?.token == token { state.next = nil }
+        }
     }
 
     /// Renews a lease until that is refused, or its end has passed.
@@ -58,10 +94,7 @@ final class LeaseKeeper: Sendable {
     ///
     /// - Throws: the first ``TransferError``; the lease then ends by itself.
     func release(at service: TransferService) async throws(TransferError) {
-        let held = leases.withLock { leases in
-            defer { leases = [:] }
-            return leases
-        }
+        let held = state.withLock { $0.takeRenewals() }
         for task in held.values { task.cancel() }
         var failure: TransferError?
         for token in held.keys {
@@ -78,10 +111,6 @@ final class LeaseKeeper: Sendable {
 
     /// Ends all renewals; the leases end by themselves.
     func abandon() {
-        let held = leases.withLock { leases in
-            defer { leases = [:] }
-            return leases
-        }
-        for task in held.values { task.cancel() }
+        for task in state.withLock({ $0.takeRenewals() }).values { task.cancel() }
     }
 }

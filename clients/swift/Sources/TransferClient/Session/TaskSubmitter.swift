@@ -111,17 +111,20 @@ final class TaskSubmitter: Sendable {
                 let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
                 try await session.registering(isSubmission: true) {
                     () async throws(TransferError) in
-                    let request = ServiceRequest(
+                    var request = ServiceRequest(
                         "POST",
                         APIPath.tasks(ofSession: session.configuration.identifier),
                         json: [UInt8(ascii: "[")] + json + [UInt8(ascii: "]")]
                     )
+                    let lease = session.leaseForSubmission(of: tasks.count)
+                    request.headers += lease?.headers ?? []
                     let receipt: BatchReceipt = try await session.service.get(
                         request.ofClient().withIdempotencyKey()
                     )
                     guard receipt.items.count == tasks.count else {
                         throw TransferError(.unexpectedResponse, "Receipts are missing.")
                     }
+                    if let lease { session.keep(lease.token) }
                     for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
                     return ((), tasks)
                 }

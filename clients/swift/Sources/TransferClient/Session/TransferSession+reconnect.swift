@@ -12,7 +12,7 @@ extension TransferSession {
     /// ``TransferTask/remove()`` removes it.
     ///
     /// - Parameters:
-    ///   - owner: the name of this process, for human readers.
+    ///   - owner: the name of this process, for human readers; nil for that of ``configuration``.
     ///   - persistedFormat: what client strings are expected to be; nil to take any.
     ///   - creationInfo: the extension whose session is adopted.
     /// - Returns: each task, or the reason why this program cannot continue with it.
@@ -29,7 +29,7 @@ extension TransferSession {
         var cursor: String?
         repeat {
             let request = ReconnectRequest(
-                owner: owner,
+                owner: owner ?? configuration.owner,
                 leaseSeconds: .some(configuration.leaseDuration.components.seconds),
                 limit: 1000,
                 cursor: cursor,
@@ -62,11 +62,7 @@ extension TransferSession {
                     json: request
                 ).ofClient()
             )
-            if let token = page.leaseToken {
-                leases.keep(token, for: configuration.leaseDuration, at: service) { error in
-                    await self.delegate?.urlSession(self, task: nil, didFailWithoutEnding: error)
-                }
-            }
+            if let token = page.leaseToken { keep(token) }
             await registry.awaitSubmissions()
             let items: [Result<TransferTask, ReconnectionError>] = page.items.compactMap { item in
                 if let failure = item.error { return .failure(ReconnectionError(failure)) }

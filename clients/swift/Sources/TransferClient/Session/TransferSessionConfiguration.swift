@@ -38,7 +38,15 @@ public struct TransferSessionConfiguration: Sendable {
     public var progressInterval: Duration? = .seconds(1)
     /// Further options, by their names in `openapi.yaml`.
     public var options: [String: JSONValue] = [:]
-    /// The time after which tasks taken over can be taken by another process, once this one renews
+    /// The name of this process, for human readers: up to 255 visible ASCII characters.
+    ///
+    /// With a name, the tasks that this process submits are its own from the start: a
+    /// ``TransferSession/reconnect(owner:persistedFormat:creationInfo:)`` of another process leaves
+    /// them to it while it renews its lease, and takes them ``leaseDuration`` after its crash.
+    /// Without one, as by default, the next process that reconnects takes them at once, also while
+    /// this one runs.
+    public var owner: String?
+    /// The time after which this process's tasks can be taken by another process, once this one renews
     /// its lease no more; whole seconds, 1 second to 24 hours.
     public var leaseDuration: Duration = .seconds(60)
 
