@@ -846,6 +846,7 @@ CREATE TABLE tenant (
     stored_bytes_max bigint,
     in_flight_bytes_max bigint,
     egress_rules jsonb,
+    removed_at timestamp with time zone,
     CONSTRAINT tenant_app_refresh_time_ms_check CHECK (((app_refresh_time_ms >= 5000) AND (app_refresh_time_ms <= 600000))),
     CONSTRAINT tenant_assertion_budget_ms_check CHECK (((assertion_budget_ms >= 5000) AND (assertion_budget_ms <= 600000))),
     CONSTRAINT tenant_capacity_check CHECK ((capacity = ANY (ARRAY['idle'::text, 'busy'::text]))),
@@ -962,6 +963,7 @@ CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);
 CREATE INDEX task_owner_by_client ON task_owner USING btree (client_id) WHERE (expires_at IS NOT NULL);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
+CREATE INDEX tenant_removed ON tenant USING btree (id) WHERE (removed_at IS NOT NULL);
 CREATE INDEX tenant_with_egress_rules ON tenant USING btree (id) WHERE (egress_rules IS NOT NULL);
 CREATE INDEX timer_due ON timer USING btree (kind, due_at);
 

@@ -214,7 +214,7 @@ package final class Container: Sendable {
         }
     }
 
-    private func withDirectory<Result>(
+    func withDirectory<Result>(
         _ path: String,
         _ body: (Int32) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {

@@ -1,3 +1,4 @@
+import Foundation
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -74,6 +75,21 @@ extension StoreVerb {
         },
         StoreVerb("pruneSubscriptions") { stores, _ in
             try await stores.retention.pruneSubscriptions(deletedBefore: .seconds(86_400)) ? 1 : 0
+        },
+        StoreVerb("tenantsBeingRemoved") { stores, _ in
+            try await stores.tenantRemovals.tenantsBeingRemoved().count
+        },
+        StoreVerb("beginTenantRemoval", pages: 5000) { stores, _ in
+            _ = try await stores.tenantRemovals.beginTenantRemoval(named: "scale")
+            return 0
+        },
+        // The sessions of a page end, and the first of them wait for their erasure.
+        StoreVerb("advanceTenantRemoval", pages: 20_000) { stores, world in
+            _ = try await stores.tenantRemovals.advanceTenantRemoval(world.tenant)
+            return page
+        },
+        StoreVerb("finishTenantRemoval") { stores, _ in
+            try await stores.tenantRemovals.finishTenantRemoval(TenantID(UUID())) ? 1 : 0
         },
         StoreVerb("tasksToErase") { stores, _ in try await stores.erasure.tasksToErase().count },
         StoreVerb("erase") { stores, _ in

@@ -50,6 +50,7 @@ struct StoreVerb: Sendable {
         "results": "a part of `transferd verify`",
         "unequalCounts": "a part of `transferd verify`",
         "unequalTenantCounts": "a part of `transferd verify`",
+        "tenantHoldings": "a part of `transferd tenants remove`, which counts what there is",
         "unequalTotals": "a part of `transferd verify`",
     ]
 

@@ -23,6 +23,7 @@ package struct EngineStores: Sendable {
     package let runs: RunStore
     package let assertions: AssertionStore
     package let audit: AuditStore
+    package let tenantRemovals: TenantRemovalStore
 
     /// Creates the stores on one database.
     package init(_ database: Database) {
@@ -47,5 +48,6 @@ package struct EngineStores: Sendable {
         runs = RunStore(database)
         assertions = AssertionStore(database)
         audit = AuditStore(database)
+        tenantRemovals = TenantRemovalStore(database)
     }
 }

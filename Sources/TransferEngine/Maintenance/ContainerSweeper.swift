@@ -110,6 +110,22 @@ actor ContainerSweeper {
         places.count { container.discard($0, logger) }
     }
 
+    /// Removes files of a tenant that is being removed, whatever they are, and its folders after the
+    /// last.
+    ///
+    /// - Returns: whether nothing is left.
+    func removeSome(of tenant: TenantID) throws(StorageError) -> Bool {
+        let walk = try container.walk(tenant.description)
+        for _ in 0..<Self.entriesMax {
+            guard let entry = walk.next() else {
+                try container.removeFolders(tenant.description)
+                return true
+            }
+            try container.remove(entry)
+        }
+        return false
+    }
+
     /// Removes the files of ended tasks.
     ///
     /// - Returns: the tasks whose files are gone.

@@ -123,6 +123,7 @@ package struct Pruner: Service {
             },
             chore("ended sessions", pruneSessions),
             chore("deleted subscriptions", pruneSubscriptions),
+            Chore("removed tenants", every: Self.tenantInterval, removeTenants),
             Chore("files of nobody", every: Self.interval, making: sweepingFiles),
         ]
     }

@@ -175,12 +175,15 @@ extension ErasureStore {
             FROM erasure x
             JOIN session s ON s.id = ANY (ARRAY[x.session_id])
             JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
-            WHERE p.outstanding = 0 AND (
-                x.begun_at < now() - \(erasureDelayMax.milliseconds) * interval '1 ms'
-                OR NOT EXISTS (
-                    SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
-                    WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                        AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
+            -- What the end of a session has left to do needs its rows.
+            WHERE p.outstanding = 0
+                AND (SELECT c.session_id FROM cancellation c
+                    WHERE c.session_id = x.session_id) IS NULL
+                AND (x.begun_at < now() - \(erasureDelayMax.milliseconds) * interval '1 ms'
+                    OR NOT EXISTS (
+                        SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
+                        WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+                            AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
             ORDER BY x.session_id LIMIT \(erasureSessionsMax)
         )
         """

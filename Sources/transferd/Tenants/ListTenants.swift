@@ -10,7 +10,8 @@ struct ListTenants: AsyncParsableCommand {
         abstract: "List all tenants by name.",
         discussion: """
             One line for each: identifier, creation, number of outstanding tasks and name, \
-            separated by tabs. The identifier names the tenant's container in the data directory.
+            separated by tabs. The identifier names the tenant's container in the data directory. A \
+            tenant that is being removed is called `removed:` and its identifier.
             """
     )
 

@@ -6,7 +6,7 @@ import TransferStore
 struct Tenants: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage tenants.",
-        subcommands: [Limit.self, LimitEgress.self, ListTenants.self]
+        subcommands: [Limit.self, LimitEgress.self, ListTenants.self, RemoveTenant.self]
     )
 
     /// `transferd tenants limit`: the limits of a tenant.

@@ -51,6 +51,9 @@ import TransferTestSupport
             Question("pruneIdempotencyKeys") {
                 _ = try await $0.idempotency.pruneIdempotencyKeys()
             },
+            Question("tenantsBeingRemoved") {
+                _ = try await $0.tenantRemovals.tenantsBeingRemoved()
+            },
             Question("pruneHosts") { _ = try await $0.hosts.pruneHosts() },
             Question("promoteDue") { _ = try await $0.queue.promoteDue() },
             Question("controls") { _ = try await $0.workers.controls(incarnation: incarnation) },

@@ -41,6 +41,7 @@ package struct Stores: Sendable {
     package let verification: VerificationStore
     package let counts: CountStore
     package let audit: AuditStore
+    package let tenantRemovals: TenantRemovalStore
 
     /// Makes all stores over `database`.
     package init(_ database: Database) {
@@ -82,5 +83,6 @@ package struct Stores: Sendable {
         verification = VerificationStore(database)
         counts = CountStore(database)
         audit = AuditStore(database)
+        tenantRemovals = TenantRemovalStore(database)
     }
 }

@@ -1,0 +1,245 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// The removal of tenants with everything that they own, in pages that any instance continues.
+package struct TenantRemovalStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension TenantRemovalStore {
+    /// The number of sessions examined by one page.
+    static let sessionsMax = 100
+    /// The number of rows that one page removes from a table.
+    static let rowsMax = 1000
+    /// The number of tenants removed at the same time.
+    private static let tenantsMax = 100
+
+    /// What is left of a tenant after a page.
+    package enum Rest: Equatable, Sendable {
+        /// Rows for another page.
+        case more
+        /// Sessions or subscriptions that others cancel, erase or remove first.
+        case waiting
+        /// Files, if any, and the tenant itself.
+        case files
+    }
+
+    /// Returns what a tenant owns, or nil when there is none of that name.
+    ///
+    /// It counts rows, which takes time in proportion to the sessions that are kept.
+    package func tenantHoldings(named name: String) async throws(StoreError) -> TenantHoldings? {
+        let rows = try await database.run(
+            """
+            SELECT n.tasks, n.outstanding, n.stored_bytes,
+                (SELECT count(*) FROM session s WHERE s.tenant_id = n.id) AS sessions,
+                (SELECT count(*) FROM subscription b
+                    WHERE b.tenant_id = n.id AND b.deleted_at IS NULL) AS subscriptions,
+                (SELECT count(*) FROM client c WHERE c.tenant_id = n.id) AS clients,
+                (SELECT count(*) FROM credential k
+                    WHERE k.tenant_id = n.id AND k.name IS NOT NULL) AS credentials,
+                (SELECT count(*) FROM api_key a WHERE a.tenant_id = n.id) AS keys
+            FROM (
+                SELECT t.id, coalesce(sum(k.tasks), 0)::bigint AS tasks,
+                    coalesce(sum(k.tasks) FILTER (
+                        WHERE k.state NOT IN ('completed', 'failed', 'cancelled')), 0)::bigint
+                        AS outstanding,
+                    (\(TenantStore.storedBytes(of: "t.id")))::bigint AS stored_bytes
+                FROM tenant t
+                LEFT JOIN LATERAL (\(CountStore.selectCounts(ofTenant: "t.id"))) k ON true
+                WHERE t.name = \(name) GROUP BY t.id
+            ) n
+            """
+        )
+        guard let row = rows.first else { return nil }
+        return TenantHoldings(
+            sessions: try row.decode("sessions"),
+            tasks: try row.decode("tasks"),
+            outstandingTasks: try row.decode("outstanding"),
+            storedBytes: try row.decode("stored_bytes"),
+            subscriptions: try row.decode("subscriptions"),
+            clients: try row.decode("clients"),
+            credentials: try row.decode("credentials"),
+            keys: try row.decode("keys")
+        )
+    }
+
+    /// Decides that a tenant is removed: its keys end, and its name is free for another tenant.
+    ///
+    /// - Returns: false when there is no tenant of that name.
+    package func beginTenantRemoval(named name: String) async throws(StoreError) -> Bool {
+        let tenant: Query = "SELECT id FROM tenant WHERE name = \(name) AND removed_at IS NULL"
+        let rows = try await database.run([
+            """
+            UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
+            WHERE tenant_id = (\(tenant))
+            """,
+            // Those deleted before the others, and soon: nobody asks for their logs any more.
+            """
+            UPDATE subscription SET deleted_at = '-infinity' WHERE tenant_id = (\(tenant))
+            """,
+            """
+            UPDATE tenant SET removed_at = clock_timestamp(), name = 'removed:' || id
+            WHERE id = (\(tenant))
+            """,
+        ])
+        return rows[2].affectedCount == 1
+    }
+
+    /// Returns tenants that are being removed, the first of them if there are many.
+    package func tenantsBeingRemoved() async throws(StoreError) -> [TenantID] {
+        let rows = try await database.run(
+            """
+            SELECT id FROM tenant WHERE removed_at IS NOT NULL ORDER BY id LIMIT \(Self.tenantsMax)
+            """
+        )
+        return try rows.map { row throws(StoreError) in try row.tenant("id") }
+    }
+
+    /// Removes a page of what a tenant owns, one instance at a time.
+    ///
+    /// Sessions end first, and their tasks are cancelled and erased as those of ephemeral sessions
+    /// are; the rest follows. Nothing is remembered between two pages: each finds what is left.
+    package func advanceTenantRemoval(_ tenant: TenantID) async throws(StoreError) -> Rest {
+        try await endWhatIsNew(of: tenant)
+        try await endSessions(of: tenant)
+        let rows = try await database.run([
+            forgetExpiredTasks(of: tenant),
+            eraseSessions(of: tenant),
+            """
+            SELECT \(PartitionStore.isElected(for: .tenants)) AS is_elected,
+                (SELECT s.id FROM session s WHERE s.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL
+                AND (SELECT b.id FROM subscription b
+                    WHERE b.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL
+                AND (SELECT m.tenant_id FROM task_move m
+                    WHERE m.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL AS is_empty
+            """,
+        ])
+        let forgotten = try rows[0].first?.decode("removed", as: Int64.self) ?? 0
+        guard let row = rows[2].first, try row.decode("is_elected") else { return .waiting }
+        guard try row.decode("is_empty") else {
+            return forgotten == Int64(Self.rowsMax) ? .more : .waiting
+        }
+        return try await removeRest(of: tenant) ? .more : .files
+    }
+
+    /// Ends what a request that was under way has added since.
+    private func endWhatIsNew(of tenant: TenantID) async throws(StoreError) {
+        _ = try await database.run([
+            """
+            UPDATE api_key SET revoked_at = clock_timestamp()
+            WHERE tenant_id = \(tenant.uuid) AND revoked_at IS NULL
+            """,
+            """
+            UPDATE subscription SET deleted_at = '-infinity' WHERE id = ANY (ARRAY(
+                SELECT b.id FROM subscription b
+                WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+                ORDER BY b.id LIMIT \(Self.rowsMax)))
+            """,
+        ])
+    }
+
+    /// The first sessions of a tenant, which are gone before those behind them are looked at.
+    private func chosen(of tenant: TenantID) -> Query {
+        """
+        chosen AS MATERIALIZED (
+            SELECT s.id, s.invalidated_at FROM session s
+            WHERE s.tenant_id = \(tenant.uuid) AND \(PartitionStore.isElected(for: .tenants))
+            ORDER BY s.client, s.id LIMIT \(Self.sessionsMax)
+        )
+        """
+    }
+
+    /// Ends living sessions as an invalidation does; their tasks are cancelled in pages.
+    private func endSessions(of tenant: TenantID) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            WITH \(chosen(of: tenant)),
+            locked AS MATERIALIZED (
+                SELECT p.session_id
+                FROM chosen c JOIN session_progress p ON p.session_id = ANY (ARRAY[c.id])
+                WHERE c.invalidated_at IS NULL AND NOT p.is_invalidated
+                ORDER BY p.session_id FOR UPDATE OF p
+            ),
+            counter AS (
+                UPDATE session_progress p SET
+                    is_invalidated = true, is_finishing = p.outstanding > 0,
+                    last_sequence = p.last_sequence + (p.outstanding = 0)::int
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
+                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
+                    p.outstanding = 0 AS is_drained, true AS is_ended
+            ),
+            \(SessionStore.tellInvalidated(where: "c.is_drained")),
+            \(SessionStore.endSessions),
+            \(Fragment.wake)
+            SELECT session_id FROM counter
+            """
+        )
+    }
+
+    /// Returns the statement that removes what was kept of expired tasks and retried failures.
+    private func forgetExpiredTasks(of tenant: TenantID) -> Query {
+        """
+        WITH \(chosen(of: tenant)),
+        removed AS (
+            DELETE FROM expired_task WHERE ctid = ANY (ARRAY(
+                SELECT x.row FROM chosen c CROSS JOIN LATERAL (
+                    SELECT x.ctid AS row FROM expired_task x WHERE x.session_id = c.id
+                    LIMIT \(Self.rowsMax)) x
+                LIMIT \(Self.rowsMax)))
+            RETURNING task_id
+        ),
+        string_row AS (
+            DELETE FROM client_string_change WHERE task_id = ANY (ARRAY(SELECT task_id FROM removed))
+        ),
+        failure_row AS (
+            DELETE FROM retried_failure WHERE ctid = ANY (ARRAY(
+                SELECT x.row FROM chosen c CROSS JOIN LATERAL (
+                    SELECT x.ctid AS row FROM retried_failure x WHERE x.session_id = c.id
+                    LIMIT \(Self.rowsMax)) x
+                LIMIT \(Self.rowsMax)))
+            RETURNING 1
+        )
+        SELECT greatest((SELECT count(*) FROM removed), (SELECT count(*) FROM failure_row))
+            AS removed
+        """
+    }
+
+    /// Returns the statement that gives ended sessions to the erasure, which waits for no subscriber
+    /// of theirs.
+    private func eraseSessions(of tenant: TenantID) -> Query {
+        """
+        WITH \(chosen(of: tenant))
+        INSERT INTO erasure AS e (session_id, begun_at)
+        SELECT c.id, '-infinity'::timestamptz FROM chosen c
+        WHERE c.invalidated_at IS NOT NULL
+            AND (SELECT x.task_id FROM expired_task x WHERE x.session_id = c.id LIMIT 1) IS NULL
+            AND (SELECT x.task_id FROM retried_failure x WHERE x.session_id = c.id LIMIT 1) IS NULL
+        ORDER BY c.id
+        ON CONFLICT (session_id) DO UPDATE SET begun_at = excluded.begun_at
+        WHERE e.begun_at > excluded.begun_at
+        """
+    }
+
+    /// Removes a tenant of which nothing else is left.
+    ///
+    /// - Returns: false when there was none.
+    @discardableResult
+    package func finishTenantRemoval(_ tenant: TenantID) async throws(StoreError) -> Bool {
+        let clients: Query = "ARRAY(SELECT c.id FROM client c WHERE c.tenant_id = \(tenant.uuid))"
+        let rows = try await database.run([
+            "DELETE FROM feed_session WHERE session_id = ANY (\(clients))",
+            "DELETE FROM session_progress WHERE session_id = ANY (\(clients))",
+            "DELETE FROM timer WHERE subject = ANY (\(clients))",
+            "DELETE FROM client WHERE tenant_id = \(tenant.uuid)",
+            "DELETE FROM api_key WHERE tenant_id = \(tenant.uuid)",
+            "DELETE FROM tenant_task_count WHERE tenant_id = \(tenant.uuid)",
+            "DELETE FROM feed_tenant WHERE tenant_id = \(tenant.uuid)",
+            "DELETE FROM pause WHERE tenant_id = \(tenant.uuid)",
+            "DELETE FROM tenant WHERE id = \(tenant.uuid) AND removed_at IS NOT NULL",
+        ])
+        return rows[rows.count - 1].affectedCount == 1
+    }
+}

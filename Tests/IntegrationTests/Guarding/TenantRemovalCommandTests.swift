@@ -1,0 +1,69 @@
+import ChildProcess
+import Foundation
+import Testing
+import TransferTestSupport
+
+/// The removal of a tenant as an operator asks for it beside a running instance.
+@Suite(.timeLimit(.minutes(5))) struct TenantRemovalCommandTests {
+    private func run(
+        _ directory: DataDirectory,
+        _ arguments: String...
+    ) async throws -> (status: Int32, lines: [[String]]) {
+        let process = try Program.start(arguments + directory.options, log: "/dev/null")
+        var lines: [[String]] = []
+        while let text = await process.line() {
+            for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
+                lines.append(line.components(separatedBy: "\t"))
+            }
+        }
+        return (await process.status(), lines)
+    }
+
+    private func folders(_ directory: DataDirectory) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/containers")
+    }
+
+    @Test func itGoesWithItsFilesAlsoWhenTheInstanceIsKilled() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let body = OriginBody.random(seed: 8, size: 100_000)
+        origin.when("/file", .response(body: body))
+        origin.when("/slow", .gated(body, after: 1000, OriginGate()))
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let named = #"{"url": "\#(origin.url("/file"))", "destination": {"path": "kept/a"}}"#
+        let slow = #"{"url": "\#(origin.url("/slow"))"}"#
+        let plain = #"{"url": "\#(origin.url("/file"))"}"#
+        _ = try await client.submit(
+            tasks: [named, slow] + Array(repeating: plain, count: 10),
+            to: "s"
+        )
+        await origin.log.arrived(1, at: "/slow")
+        let tenant = try #require(try folders(directory).first)
+        let file = "\(directory.path)/containers/\(tenant)/kept/a"
+        try await eventually("the file is there") { FileManager.default.fileExists(atPath: file) }
+
+        let told = try await run(directory, "tenants", "remove", "default")
+        #expect(told.status == 0)
+        #expect(told.lines.contains(["sessions", "1"]) && told.lines.contains(["tasks", "12"]))
+        #expect(told.lines.last?.first?.hasPrefix("Nothing was removed") == true)
+        #expect(await client.status("GET", "/v1/tenant") == 200)
+        #expect(try await run(directory, "tenants", "remove", "absent").status != 0)
+        #expect(try await run(directory, "tenants", "remove", "default", "--yes").status == 0)
+        try await eventually("its key has ended") {
+            await client.status("GET", "/v1/tenant") == 401
+        }
+        #expect(await service.killNow() != 0)
+
+        let again = try await ServiceProcess(in: directory)
+        try await eventually("nothing of it is left") {
+            try await run(directory, "tenants", "list").lines.isEmpty
+        }
+        #expect(try !folders(directory).contains(tenant))
+        let entries = try await run(directory, "audit", "list")
+        #expect(entries.lines.contains { $0[0].contains("transferd tenants remove") })
+        #expect(await again.terminate() == 0)
+    }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE tenant DROP removed_at;
