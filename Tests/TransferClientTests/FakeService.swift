@@ -137,7 +137,7 @@ final class FakeService: Sendable {
             return ended
         }
         let items = urls.indices.map { index in
-            #"{"id":"\#(first + index)","session_identifier":"s","state":"queued","location":"/"}"#
+            #"{"id":"\#(first + index)","kind":"download","session_identifier":"s","state":"queued","location":"/"}"#
         }
         submitted.fire()
         return TransportResponse(202, [#"{"items":["#, items.joined(separator: ","), "]}"])

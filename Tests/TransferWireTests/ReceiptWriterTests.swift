@@ -10,6 +10,8 @@ import Testing
             let id = "0199-\(index)"
             return TaskReceipt(
                 id: id,
+                kind: "download",
+                clientPersistedString: index == 0 ? nil : session + state,
                 sessionIdentifier: session,
                 state: state,
                 location: APIPath.task(id)
@@ -23,7 +25,14 @@ import Testing
         _ session: String
     ) throws -> [UInt8] {
         var writer = try ReceiptWriter(form, sessionIdentifier: session, count: receipts.count)
-        for receipt in receipts { writer.append(id: receipt.id, state: receipt.state) }
+        for receipt in receipts {
+            try writer.append(
+                id: receipt.id,
+                kind: receipt.kind,
+                clientString: receipt.clientPersistedString,
+                state: receipt.state
+            )
+        }
         return writer.finish()
     }
 

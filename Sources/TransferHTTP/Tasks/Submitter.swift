@@ -99,8 +99,10 @@ extension SessionAddress {
             count: submissions.count
         )
         for submission in submissions {
-            receipts.append(
+            try receipts.append(
                 id: submission.id.description,
+                kind: submission.request.kind.rawValue,
+                clientString: submission.clientString?.string,
                 state: submission.initialState(at: now).rawValue
             )
         }

@@ -55,7 +55,7 @@ import TransferWire
         }
 
         let blocks = try Self.blocks(in: folder)
-        #expect(blocks.count == 7)
+        #expect(blocks.count == 8)
         let listener = try shell(blocks[0], output: "hooks")
         defer { listener.kill() }
         try await eventually("it listens") { try text("hooks-errors").contains("listening") }
@@ -65,18 +65,21 @@ import TransferWire
         _ = await user.status()
         let errors = try text("user-errors")
         let outputs = try text("user").components(separatedBy: "=== end\n").dropLast()
-        try #require(outputs.count == 12, "\(outputs.joined()) \(errors)")
+        try #require(outputs.count == 14, "\(outputs.joined()) \(errors)")
 
         for (round, name) in ["openapi.yaml", "openapi-1.yaml"].enumerated() {
-            let output = Array(outputs[(6 * round)..<(6 * round + 6)])
+            let output = Array(outputs[(7 * round)..<(7 * round + 7)])
             #expect(output[0].contains("/photos/\(name)"))
             #expect(output[1].contains("session.events_finished"))
             #expect(output[1].contains("0 completed, \(round + 1) failed"))
             #expect(output[2].contains(#""identifier":"archive""#))
             #expect(output[2].contains(#""items":["#))
-            #expect(output[3].hasPrefix(#"{"#) && output[3].contains(#""state":"suspended""#))
+            #expect(output[3].contains(#""name":"mirror""#))
+            #expect(output[3].contains(#""kind":"download""#))
+            #expect(output[3].contains(#""lease_token":""#))
+            #expect(output[4].hasPrefix(#"{"#) && output[4].contains(#""state":"suspended""#))
             #expect(
-                output[4].contains(#""verb":"cancel""#) && output[4].contains("event: task.created")
+                output[5].contains(#""verb":"cancel""#) && output[5].contains("event: task.created")
             )
         }
         let file = try Data(contentsOf: URL(filePath: "\(folder.path)/photos/openapi-1.yaml"))

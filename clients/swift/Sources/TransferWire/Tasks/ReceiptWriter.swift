@@ -1,8 +1,8 @@
 /// A writer of the receipts of one session's tasks, which makes the bytes that ``WireEncoder``
 /// makes of ``TaskReceipt``.
 ///
-/// Receipts differ only in the task and its state; with an encoder each would cost more than
-/// reading and checking the task.
+/// Receipts differ only in the task; with an encoder each would cost more than reading and checking
+/// the task.
 public struct ReceiptWriter {
     /// The form of an answer with receipts.
     public enum Form: Sendable {
@@ -31,17 +31,45 @@ public struct ReceiptWriter {
         if form == .batch { bytes += #"{"items":["#.utf8 }
     }
 
-    /// Appends a receipt; neither `id` nor `state` may need escapes.
-    public mutating func append(id: String, state: String) {
+    /// Appends a receipt; only `clientString` may need escapes.
+    ///
+    /// - Throws: never, as ``WireEncoder``.
+    public mutating func append(
+        id: String,
+        kind: String,
+        clientString: String?,
+        state: String
+    ) throws {
         if form == .batch, bytes.last == UInt8(ascii: "}") { bytes.append(UInt8(ascii: ",")) }
-        bytes += #"{"id":""#.utf8
+        bytes.append(UInt8(ascii: "{"))
+        if let clientString {
+            bytes += #""client_persisted_string":"#.utf8
+            try append(clientString)
+            bytes.append(UInt8(ascii: ","))
+        }
+        bytes += #""id":""#.utf8
         bytes += id.utf8
+        bytes += #"","kind":""#.utf8
+        bytes += kind.utf8
         bytes += #"","location":""#.utf8
         bytes += APIPath.task(id).utf8
         bytes += session
         bytes += state.utf8
         bytes += #""}"#.utf8
         if form == .lines { bytes.append(UInt8(ascii: "\n")) }
+    }
+
+    private mutating func append(_ text: String) throws {
+        let isPlain = text.utf8.allSatisfy { byte in
+            byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
+        guard isPlain else {
+            bytes += try WireEncoder.encode(text)
+            return
+        }
+        bytes.append(UInt8(ascii: "\""))
+        bytes += text.utf8
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Returns the whole answer.
