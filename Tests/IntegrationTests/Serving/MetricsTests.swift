@@ -76,6 +76,26 @@ import TransferWire
         #expect(await service.terminate() == 0)
     }
 
+    /// Prometheus' own judgement of the names, units, help texts and types.
+    @Test func prometheusFindsNothingToCorrect() async throws {
+        let directory = try DataDirectory()
+        let folder = try TestFolder("metrics")
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        // Some series are there only once something has happened.
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let scrape = try await client.send("GET", "/metrics")
+        let file = "\(folder.path)/metrics"
+        try Data(scrape.body).write(to: URL(filePath: file))
+        let found = try await CommandLine.run(
+            "/bin/sh",
+            ["-c", "promtool check metrics < '\(file)' 2>&1"]
+        )
+        #expect(found.status == 0, "\(found.output)")
+        #expect(found.output.isEmpty, "\(found.output)")
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func metricsCanBeTurnedOff() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--metrics", "off"])
