@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Glibc
+import TransferWire
 
 /// The share of the service's processor time that goes into checking keys, judging addresses and
 /// sealing, while it downloads small files.
@@ -40,13 +41,13 @@ struct GuardCost {
         let service = try await Service(program: program, folder: folder, parallel: parallel)
         defer { service.stop() }
         let plain = origin.smallURLs(count: files)
-        _ = try await service.download(Array(plain.prefix(Submission.batchMax)))
-        try await sample(service, "\(Submission.batchMax) tasks a request", into: &table) {
+        _ = try await service.download(Array(plain.prefix(SubmitRequest.tasksMax)))
+        try await sample(service, "\(SubmitRequest.tasksMax) tasks a request", into: &table) {
             _ = try await service.download(plain)
         }
         try await sample(service, "1 task a request", into: &table) {
             let session = try await service.session()
-            let path = "\(session.dropFirst(service.base.count))/tasks"
+            let path = APIPath.tasks(ofSession: session)
             let bodies = plain.map {
                 HTTPLoad.post(
                     path,
@@ -62,7 +63,7 @@ struct GuardCost {
         try await sample(service, "with a field and a query each", into: &table) {
             _ = try await service.download(
                 plain.map { "\($0)?signature=0123456789abcdef" },
-                task: #","headers":{"Authorization":"Bearer 0123456789abcdef"}"#
+                headers: ["Authorization": "Bearer 0123456789abcdef"]
             )
         }
     }

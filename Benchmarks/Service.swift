@@ -93,12 +93,14 @@ struct Service {
     func download(
         _ urls: [String],
         task: OptionMembers = OptionMembers(),
+        headers: [String: String]? = nil,
         configuration: OptionMembers = OptionMembers()
     ) async throws -> Double {
         try await download(
             urls,
             in: try await session(configuration: configuration),
-            task: task
+            task: task,
+            headers: headers
         )
     }
 
@@ -108,10 +110,11 @@ struct Service {
     func download(
         _ urls: [String],
         in session: String,
-        task: OptionMembers = OptionMembers()
+        task: OptionMembers = OptionMembers(),
+        headers: [String: String]? = nil
     ) async throws -> Double {
         let start = ContinuousClock.now
-        try await submit(urls, to: session, task: task)
+        try await submit(urls, to: session, task: task, headers: headers)
         while true {
             let progress = try await client.session(session)
             guard progress.failed == 0 else { throw Program.Failure(description: "tasks failed") }
@@ -132,12 +135,13 @@ struct Service {
     func submit(
         _ urls: [String],
         to session: String,
-        task: OptionMembers = OptionMembers()
+        task: OptionMembers = OptionMembers(),
+        headers: [String: String]? = nil
     ) async throws {
         for start in stride(from: 0, to: urls.count, by: SubmitRequest.tasksMax) {
             let batch = urls[start..<min(start + SubmitRequest.tasksMax, urls.count)]
             try await client.submit(
-                batch.map { TaskRequest(target: .url($0), options: task) },
+                batch.map { TaskRequest(target: .url($0), headers: headers, options: task) },
                 toSession: session
             )
         }

@@ -38,6 +38,7 @@ import Testing
             folders: SourceTree.sources,
             exempt: [
                 "Sources/transferd/Commands/", "Sources/transferd/Pauses/",
+                "Sources/transferd/Tenants/",
                 "Sources/transferd/Egress/LimitEgress.swift", "Sources/TransferDemo/",
             ],
             instead: "a Logger"

@@ -66,7 +66,7 @@ extension TenantRemovalStore {
         """
         WITH log AS MATERIALIZED (
             SELECT c.id, r.first_sequence FROM client c
-            CROSS JOIN LATERAL (\(Fragment.selectOldestRun("r.first_sequence", of: "c.id"))) r
+            CROSS JOIN LATERAL (\(EventRuns.selectOldest("r.first_sequence", of: "c.id"))) r
             WHERE c.tenant_id = \(tenant.uuid) LIMIT 1
         )
         DELETE FROM event_run

@@ -1,7 +1,9 @@
 import ChildProcess
 import Foundation
 import Testing
+import TransferClient
 import TransferTestSupport
+import TransferWire
 
 /// The removal of a tenant as an operator asks for it beside a running instance.
 @Suite(.timeLimit(.minutes(5))) struct TenantRemovalCommandTests {
@@ -31,14 +33,18 @@ import TransferTestSupport
         origin.when("/file", .response(body: body))
         origin.when("/slow", .gated(body, after: 1000, OriginGate()))
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
-        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
-        let named = #"{"url": "\#(origin.url("/file"))", "destination": {"path": "kept/a"}}"#
-        let slow = #"{"url": "\#(origin.url("/slow"))"}"#
-        let plain = #"{"url": "\#(origin.url("/file"))"}"#
-        _ = try await client.submit(
-            tasks: [named, slow] + Array(repeating: plain, count: 10),
-            to: "s"
+        let client = try HTTPClient(service, key: directory.apiKey())
+        let users = try service.client(key: directory.apiKey())
+        try await users.makeSession("s")
+        let named = TaskRequest(
+            target: .url(origin.url("/file")),
+            destination: DestinationRequest(path: "kept/a", overwrite: false)
+        )
+        let slow = TaskRequest(target: .url(origin.url("/slow")))
+        let plain = TaskRequest(target: .url(origin.url("/file")))
+        _ = try await users.submit(
+            [named, slow] + Array(repeating: plain, count: 10),
+            toSession: "s"
         )
         await origin.log.arrived(1, at: "/slow")
         let tenant = try #require(try folders(directory).first)

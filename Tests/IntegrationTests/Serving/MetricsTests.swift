@@ -81,7 +81,7 @@ import TransferWire
         let directory = try DataDirectory()
         let folder = try TestFolder("metrics")
         let service = try await ServiceProcess(in: directory)
-        let client = try APIClient(service, key: directory.apiKey())
+        let client = try HTTPClient(service, key: directory.apiKey())
         // Some series are there only once something has happened.
         #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
         let scrape = try await client.send("GET", "/metrics")
