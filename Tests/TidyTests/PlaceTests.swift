@@ -4,6 +4,8 @@ import Testing
 @Suite struct PlaceTests {
     /// The maximum number of files in a folder; a folder with more is divided.
     private static let filesMax = 20
+    /// The maximum number of files of a target that have a part of one type.
+    private static let filesPerTypeMax = 3
 
     /// A type that only one file knows may live beside its user.
     @Test func aTypeIsInAFileOfItsName() throws {
@@ -12,6 +14,20 @@ import Testing
             for line in file.lines {
                 guard let type = Self.type(line.text), type != name else { continue }
                 Issue.record("\(file.path):\(line.number): move \(type) to a file of its name")
+            }
+        }
+    }
+
+    @Test func aTypeIsInAFewFiles() throws {
+        for sources in SourceTree.sources {
+            for target in try SourceTree.names(sources) {
+                var files: [Substring: [Substring]] = [:]
+                for file in try SourceTree.files("\(sources)/\(target)", "swift") {
+                    for type in file.types { files[type, default: []].append(file.name) }
+                }
+                for (type, files) in files where files.count > Self.filesPerTypeMax {
+                    Issue.record("\(target) has parts of \(type) in \(files): two things in one?")
+                }
             }
         }
     }

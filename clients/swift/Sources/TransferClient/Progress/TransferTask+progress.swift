@@ -43,13 +43,3 @@ extension TransferTask {
         }
     }
 }
-
-extension TransferSession {
-    /// The progress of the tasks that this process has resumed or taken over, each with the same
-    /// share of the whole, however long it is.
-    ///
-    /// A task that has ended is done, also one that has failed. The numbers of tasks are under
-    /// `fileTotalCountKey` and `fileCompletedCountKey` of its `userInfo`. It cannot be cancelled or
-    /// paused.
-    public var progress: Progress { totals.progress }
-}
