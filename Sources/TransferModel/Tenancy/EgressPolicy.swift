@@ -115,8 +115,14 @@ package struct EgressPolicy: Equatable, Sendable {
     /// Names beyond ASCII are asked for as punycode.
     package static func hostName(_ text: String) -> String? {
         let name = text.lowercased()
-        guard !name.isEmpty, name != ".", name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
+        guard !name.isEmpty, name != "." else { return nil }
+        // A URL or a port in its place would be a rule for no host.
+        let isName = name.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || "-._".utf8.contains(byte)
+        }
+        guard isName || (!name.contains("/") && Network(name) != nil) else { return nil }
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 

@@ -123,6 +123,21 @@ import TransferModel
         #expect(!policy.allows([127, 0, 0, 1], port: 443))
     }
 
+    @Test func aHostIsANameOrAnAddress() {
+        for (text, host) in [
+            ("Example.COM", "example.com"), (".internal", ".internal"), ("a-b_c.d.", "a-b_c.d"),
+            ("192.0.2.1", "192.0.2.1"), ("2001:DB8::1", "2001:db8::1"),
+        ] {
+            #expect(EgressPolicy.hostName(text) == host)
+        }
+        for text in [
+            "", ".", "https://example.com", "example.com:443", "example.com/a", "[::1]", "::1/128",
+            "a b", "bücher.example", "user@example.com", "*.example.com", "a,b",
+        ] {
+            #expect(EgressPolicy.hostName(text) == nil, "\(text)")
+        }
+    }
+
     @Test func onlyAllowedHostsAreAskedIfThereAreSome() {
         var policy = EgressPolicy()
         #expect(policy.allows(host: "anything.example"))
