@@ -46,6 +46,18 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Otherwise nothing would be left by which its cancellation is found to be done.
+    @Test func aSessionIsErasedAfterItsCancellation() async throws {
+        let fixture = try await fixture()
+        _ = try await fixture.stores.retention.endIdleSessions(idle: .zero, after: nil)
+        try await fixture.stores.erasure.erase([])
+        #expect(try await sessions(fixture) == 2)
+        try await fixture.stores.cancellations.continueCancellations()
+        try await fixture.stores.erasure.erase([])
+        #expect(try await sessions(fixture) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
+    }
+
     @Test func aTaskIsErasedWhenItsWorkerHasStopped() async throws {
         let fixture = try await fixture()
         let id = try await fixture.submit(1, to: Self.hidden)[0]
