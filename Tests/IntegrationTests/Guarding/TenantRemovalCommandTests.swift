@@ -7,20 +7,6 @@ import TransferWire
 
 /// The removal of a tenant as an operator asks for it beside a running instance.
 @Suite(.timeLimit(.minutes(5))) struct TenantRemovalCommandTests {
-    private func run(
-        _ directory: DataDirectory,
-        _ arguments: String...
-    ) async throws -> (status: Int32, lines: [[String]]) {
-        let process = try Program.start(arguments + directory.options, log: "/dev/null")
-        var lines: [[String]] = []
-        while let text = await process.line() {
-            for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-                lines.append(line.components(separatedBy: "\t"))
-            }
-        }
-        return (await process.status(), lines)
-    }
-
     private func folders(_ directory: DataDirectory) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/containers")
     }
@@ -51,13 +37,13 @@ import TransferWire
         let file = "\(directory.path)/containers/\(tenant)/kept/a"
         try await eventually("the file is there") { FileManager.default.fileExists(atPath: file) }
 
-        let told = try await run(directory, "tenants", "remove", "default")
+        let told = try await directory.run("tenants", "remove", "default")
         #expect(told.status == 0)
         #expect(told.lines.contains(["sessions", "1"]) && told.lines.contains(["tasks", "12"]))
         #expect(told.lines.last?.first?.hasPrefix("Nothing was removed") == true)
         #expect(await client.status("GET", "/v1/tenant") == 200)
-        #expect(try await run(directory, "tenants", "remove", "absent").status != 0)
-        #expect(try await run(directory, "tenants", "remove", "default", "--yes").status == 0)
+        #expect(try await directory.run("tenants", "remove", "absent").status != 0)
+        #expect(try await directory.run("tenants", "remove", "default", "--yes").status == 0)
         try await eventually("its key has ended") {
             await client.status("GET", "/v1/tenant") == 401
         }
@@ -65,10 +51,10 @@ import TransferWire
 
         let again = try await ServiceProcess(in: directory)
         try await eventually("nothing of it is left") {
-            try await run(directory, "tenants", "list").lines.isEmpty
+            try await directory.run("tenants", "list").lines.isEmpty
         }
         #expect(try !folders(directory).contains(tenant))
-        let entries = try await run(directory, "audit", "list")
+        let entries = try await directory.run("audit", "list")
         #expect(entries.lines.contains { $0[0].contains("transferd tenants remove") })
         #expect(await again.terminate() == 0)
     }

@@ -10,23 +10,6 @@ import TransferWire
     /// The time in which a revocation has to hold on all instances.
     private static let bound: Duration = .seconds(5)
 
-    /// Runs a command on the directory.
-    ///
-    /// - Returns: its exit status and the fields of each line that it prints.
-    private func run(
-        _ directory: DataDirectory,
-        _ arguments: String...
-    ) async throws -> (status: Int32, lines: [[String]]) {
-        let process = try Program.start(arguments + directory.options, log: "/dev/null")
-        var lines: [[String]] = []
-        while let text = await process.line() {
-            for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-                lines.append(line.components(separatedBy: "\t"))
-            }
-        }
-        return (await process.status(), lines)
-    }
-
     @Test func aRevocationEndsWhatUsesTheKeyOnEveryInstance() async throws {
         let directory = try DataDirectory()
         let services = [
@@ -34,11 +17,11 @@ import TransferWire
         ]
         let owner = try services[0].client(key: directory.apiKey())
         try await owner.makeSession("s")
-        let created = try await run(directory, "keys", "create", "--name", "old")
+        let created = try await directory.run("keys", "create", "--name", "old")
         let key = try #require(created.lines.first?.first)
         let id = String(key.split(separator: "_")[1])
         // The two live keys of a rotation.
-        let renewed = try await run(directory, "keys", "create", "--name", "new")
+        let renewed = try await directory.run("keys", "create", "--name", "new")
         let newKey = try #require(renewed.lines.first?.first)
         let clients = services.map { HTTPClient($0, key: key) }
         let waits = [("Accept", "text/event-stream"), ("Prefer", "wait=60")]
@@ -55,11 +38,11 @@ import TransferWire
                     }
                 }
             }
-            let keys = try await run(directory, "keys", "list").lines
+            let keys = try await directory.run("keys", "list").lines
             let line = try #require(keys.first { $0.first == id })
             #expect(line[1...2] == ["good", "read,submit,control,webhooks"])
             #expect(line[4] != "-" && line[5] == "-" && line[6] == "old")
-            #expect(try await run(directory, "keys", "revoke", id).status == 0)
+            #expect(try await directory.run("keys", "revoke", id).status == 0)
             let revokedAt = ContinuousClock.now
             var statuses: [Int] = []
             for try await (status, endedAt) in group {
@@ -79,7 +62,7 @@ import TransferWire
             let client = HTTPClient(service, key: newKey)
             #expect(await client.status("GET", "/v1/tenant") == 200)
         }
-        let keys = try await run(directory, "keys", "list").lines
+        let keys = try await directory.run("keys", "list").lines
         #expect(keys.first { $0.first == id }?[1] == "revoked")
         for service in services { #expect(await service.terminate() == 0) }
     }
@@ -87,8 +70,7 @@ import TransferWire
     @Test func aKeyIsMadeForATenantWithScopesAndAnEnd() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
-        let created = try await run(
-            directory,
+        let created = try await directory.run(
             "keys",
             "create",
             "--tenant",
@@ -109,7 +91,7 @@ import TransferWire
         #expect(page.items.count == 1 && key.scopes == ["read", "admin"])
         let end = try #require(key.expiresAt).date.timeIntervalSinceNow
         #expect((90 * 86400 - 300...90 * 86400).contains(end))
-        let tenants = try await run(directory, "tenants", "list").lines
+        let tenants = try await directory.run("tenants", "list").lines
         #expect(tenants.map { $0[3] } == ["acme", "default"])
         for arguments in [
             ["--scopes", "read,everything"], ["--expires-in", "0d"], ["--expires-in", "90"],
@@ -118,8 +100,8 @@ import TransferWire
             let options = ["keys", "create"] + arguments + directory.options
             #expect(try await Program.run(options).status != 0, "\(arguments)")
         }
-        #expect(try await run(directory, "keys", "revoke", "nothing").status != 0)
-        #expect(try await run(directory, "keys", "list", "--tenant", "nobody").status != 0)
+        #expect(try await directory.run("keys", "revoke", "nothing").status != 0)
+        #expect(try await directory.run("keys", "list", "--tenant", "nobody").status != 0)
         #expect(await service.terminate() == 0)
     }
 }
