@@ -3,13 +3,12 @@ import Foundation
 import Glibc
 import TransferWire
 
-/// `transferd-bench`: transferd beside its peers, on this machine, in one run.
+/// `transferd-bench measure`: transferd beside its peers, on this machine, in one run.
 ///
 /// Absolute figures say little on a shared machine; the ratios within one run do.
-@main
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "transferd-bench",
+        commandName: "measure",
         abstract: "Measure the service beside its peers.",
         discussion: """
             Parts, for --only: "at rest", "submit", "claim and complete", "backlog", \

@@ -41,27 +41,28 @@ struct QuietTenant {
             sync()
             try await Task.sleep(for: Self.settling)
             try await measure(service, "alone", &table)
-            let loops = Flood(loops: ProcessInfo.processInfo.activeProcessorCount)
+            let loops = try FloodProcess(loops: ProcessInfo.processInfo.activeProcessorCount)
             try await measure(service, "beside \(Self.loops)", &table)
-            _ = await loops.stop()
+            _ = try await loops.stop()
             for kind in kinds {
-                let flood = try Flood(
+                let flood = try FloodProcess(
                     kind.requests,
                     to: service.base,
-                    connections: kind.connections
+                    connections: kind.connections,
+                    folder: folder
                 )
                 let start = ContinuousClock.now
                 try await Task.sleep(for: Self.settling)
                 do {
                     try await measure(service, "beside \(kind.name)", &table)
                 } catch {
-                    _ = await flood.stop()
+                    _ = try await flood.stop()
                     throw error
                 }
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 table.add(
                     "requests of the flood, \(kind.name)",
-                    Double(await flood.stop()) / seconds,
+                    Double(try await flood.stop()) / seconds,
                     in: .perSecond
                 )
             }

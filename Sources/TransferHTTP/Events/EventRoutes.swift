@@ -101,7 +101,7 @@ struct EventRoutes: Sendable {
         waiting preference: WaitPreference?,
         for caller: Caller
     ) async throws -> Answer {
-        let share = RequestResources.current?.answer
+        let resources = RequestResources.current
         let deadline = preference.map { ContinuousClock.now + .seconds($0.seconds) }
         var place: (slot: ReaderSlot, key: KeyHold)?
         var cursor = begin
@@ -110,7 +110,7 @@ struct EventRoutes: Sendable {
         var unreadable: [EventPlace] = []
         var mayHaveMore = false
         while true {
-            try await share?.take(PageBytes.max)
+            try await resources?.beginPage()
             let page = try await log.page(after: cursor, limit: query.limit)
             found = page.events.filter { query.wants($0.event) }
             unreadable = page.unreadable.filter(query.wants)
@@ -119,7 +119,8 @@ struct EventRoutes: Sendable {
             cursor = page.through
             mayHaveMore = page.mayHaveMore
             guard found.isEmpty, unreadable.isEmpty, let deadline, deadline > .now else { break }
-            share?.shrink(to: 0)
+            resources?.answer.shrink(to: 0)
+            resources?.pauseWork()
             // Stored events that the query does not ask for are skipped without waiting.
             if mayHaveMore { continue }
             let held = try place ?? (slots.take(for: caller.tenant), keys.hold(caller))
@@ -140,7 +141,7 @@ struct EventRoutes: Sendable {
             mayHaveMore: mayHaveMore,
             linkBase: linkBase
         )
-        share?.shrink(to: answer.body.count)
+        resources?.answer.shrink(to: answer.body.count)
         answer.preferenceApplied = preference?.applied
         return answer
     }

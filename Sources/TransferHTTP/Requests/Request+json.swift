@@ -18,9 +18,16 @@ extension Request {
     /// The media type of a change (RFC 7396), which PATCH also takes as plain JSON.
     private static let mergePatchType = "application/merge-patch+json"
 
+    /// Whether the client sends a body, by its head (RFC 9112, §6.3).
+    var bringsBody: Bool {
+        headers[.transferEncoding] != nil
+            || headers[.contentLength].flatMap(Int.init) ?? 0 > 0
+    }
+
     /// Returns the bytes of the body, which must be declared as JSON unless it is empty.
     func jsonBody() async throws -> [UInt8] {
         let bytes = try await collect()
+        await RequestResources.current?.beginWork()
         if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
             throw Self.incomplete
         }

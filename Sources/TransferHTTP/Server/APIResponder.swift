@@ -127,6 +127,9 @@ package struct APIResponder: HTTPResponder {
         }
         let slot = record.slot
         var response = try await RequestResources.$current.withValue(own) {
+            // One with a body begins when that is here.
+            if !request.bringsBody { await own.beginWork() }
+            defer { own.pauseWork() }
             guard let slot else { return try await handler.respond() }
             return try await slot.recording(handler.respond)
         }

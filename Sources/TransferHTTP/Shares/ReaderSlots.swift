@@ -19,7 +19,7 @@ final class ReaderSlots: Sendable {
         ledger = Mutex(SlotLedger(slots: max, ownMax: perTenantMax))
     }
 
-    /// Takes a slot.
+    /// Takes a slot; the request is not worked on while it waits.
     ///
     /// - Throws: ``Problem`` when the maximum is reached.
     func take(for tenant: TenantID) throws(Problem) -> ReaderSlot {
@@ -30,6 +30,7 @@ final class ReaderSlots: Sendable {
                 : "The tenant reads \(perTenantMax) streams already; end one first."
         }
         if let fault { throw Problem(.tooManyReaders, fault) }
+        RequestResources.current?.pauseWork()
         return ReaderSlot(tenant: tenant, slots: self)
     }
 

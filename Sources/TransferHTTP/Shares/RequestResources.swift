@@ -1,4 +1,5 @@
 import NIOPosix
+import Synchronization
 import TransferModel
 import TransferStore
 
@@ -13,6 +14,8 @@ final class RequestResources: Sendable {
     let bodyTimeout: Duration
     private let tenant: TenantID?
     private let shared: SharedResources
+    /// What the request is being worked on as; nil when it is not.
+    private let work = Mutex<RequestWork?>(nil)
 
     /// The maximum number of bytes of a body that is not counted.
     static let freeBodyBytesMax = 16 * 1024
@@ -30,6 +33,23 @@ final class RequestResources: Sendable {
         self.bodyTimeout = bodyTimeout
         body = BudgetShare(of: shared.bodies, for: tenant)
         answer = BudgetShare(of: shared.answers, for: tenant)
+    }
+
+    deinit { pauseWork() }
+
+    /// Waits for the tenant's turn, from which on the request is worked on.
+    func beginWork(isLarge: Bool = false) async {
+        let next = isLarge ? shared.largeWork : shared.smallWork
+        guard let tenant, work.withLock({ $0 == nil || isLarge && $0 !== next }) else { return }
+        pauseWork()
+        await next.begin(of: tenant)
+        work.withLock { $0 = next }
+    }
+
+    /// Takes note that the request is not worked on for now: it waits for its client, or for news.
+    func pauseWork() {
+        guard let tenant else { return }
+        work.withLock { $0.take() }?.end(of: tenant)
     }
 
     /// Waits until there is room for a body that is announced.
@@ -62,7 +82,13 @@ final class RequestResources: Sendable {
         _ byteCount: Int,
         _ work: () async throws -> Value
     ) async throws -> Value {
-        guard let current, byteCount > largeBodyBytes else { return try await work() }
+        guard let current else { return try await work() }
+        guard byteCount > largeBodyBytes else {
+            await current.beginWork()
+            return try await work()
+        }
+        // Whoever has the share needs a turn for its work.
+        current.pauseWork()
         let share = BudgetShare(of: current.shared.submissions, for: current.tenant)
         try await share.take(byteCount)
         defer { share.shrink(to: 0) }
@@ -77,6 +103,7 @@ final class RequestResources: Sendable {
         guard let current, taskCount > SubmissionStore.groupedTasksMax else {
             return try await work()
         }
+        await current.beginWork(isLarge: true)
         let share = BudgetShare(of: current.shared.storings, for: current.tenant)
         try await share.take(1)
         defer { share.shrink(to: 0) }
@@ -90,16 +117,23 @@ final class RequestResources: Sendable {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         guard let current, byteCount > smallBodyBytesMax else { return try work() }
+        await current.beginWork(isLarge: true)
         let share = BudgetShare(of: current.shared.decodings, for: current.tenant)
         try await share.take(1)
         defer { share.shrink(to: 0) }
         return try await beside(work)
     }
 
+    /// Waits for the tenant's turn, and for room for a page of a list.
+    func beginPage() async throws(Problem) {
+        await beginWork(isLarge: true)
+        try await answer.take(PageBytes.max)
+    }
+
     /// Runs `work`, which makes a list, and holds the bytes of a page until the answer is sent.
     static func listing(_ work: () async throws -> Answer) async throws -> Answer {
         guard let current else { return try await work() }
-        try await current.answer.take(PageBytes.max)
+        try await current.beginPage()
         let answer = try await work()
         current.answer.shrink(to: answer.body.count)
         return answer

@@ -15,6 +15,10 @@ final class SharedResources: Sendable {
     let storings: FairBudget
     /// Answers from the moment they are made until they are sent.
     let answers: FairBudget
+    /// Requests for little while they are worked on.
+    let smallWork: RequestWork
+    /// Requests for lists or for many tasks while they are worked on.
+    let largeWork: RequestWork
     /// The threads that requests run on.
     let requestThreads = RequestThreads()
     /// The threads for long work on JSON, so that no other request waits behind it.
@@ -32,8 +36,16 @@ final class SharedResources: Sendable {
 
     /// Creates the resources.
     ///
-    /// - Parameter bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
-    init(bodyBytesMax: Int) {
+    /// - Parameters:
+    ///   - bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
+    ///   - processors: the processors' times.
+    init(
+        bodyBytesMax: Int,
+        processors: @escaping @Sendable () -> ProcessorTimes? = ProcessorTimes.now
+    ) {
+        let presence = TenantPresence()
+        smallWork = RequestWork(limit: .small, beside: presence, processors: processors)
+        largeWork = RequestWork(limit: .large, beside: presence, processors: processors)
         bodies = FairBudget(.bodyBytes, max: bodyBytesMax, perTenantMax: bodyBytesMax / 2)
         submissions = FairBudget(
             .submissionBytes,

@@ -117,7 +117,9 @@ struct TaskStream: Sendable {
         // The answer's body runs after the handler has returned, and needs to be given its
         // resources.
         return try await RequestResources.$current.withValue(resources) {
-            try await RequestResources.submitting(byteCount) {
+            // The next part is the client's to send.
+            defer { resources?.pauseWork() }
+            return try await RequestResources.submitting(byteCount) {
                 let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)
                     return (submissions, try session.receipts(of: submissions, as: .lines))

@@ -1,0 +1,55 @@
+import NIOCore
+
+/// How many requests of a tenant may be worked on at once beside other tenants: half as many
+/// whenever the processors were busy, and a few more whenever they were not.
+///
+/// Additive increase and multiplicative decrease, as congestion control does (RFC 5681, §3.1).
+struct WorkLimit: Sendable {
+    /// The time between two looks at the processors.
+    static let interval: Duration = .milliseconds(100)
+    /// The share of idle time below which the processors are busy.
+    static let idleShareMin = 0.4
+    /// What an interval adds, as a part of the least: a limit that grew faster would be too high half
+    /// of the time.
+    static let step = 0.05
+
+    let min: Int
+    let max: Int
+    private var exact: Double
+    var value: Int { Int(exact) }
+    private var latest: (times: ProcessorTimes, at: ContinuousClock.Instant)?
+
+    init(min: Int, max: Int) {
+        self.min = min
+        self.max = max
+        exact = Double(max)
+    }
+
+    func isDue(at now: ContinuousClock.Instant) -> Bool {
+        latest.map { now - $0.at >= Self.interval } ?? true
+    }
+
+    /// Takes note of the processors' times while a tenant has so many in hand.
+    mutating func adapt(
+        to times: ProcessorTimes,
+        inHand: Int,
+        at now: ContinuousClock.Instant
+    ) {
+        defer { latest = (times, now) }
+        guard let latest, let idle = times.idleShare(since: latest.times) else { return }
+        if idle < Self.idleShareMin {
+            exact = Swift.max(Double(min), Double(Swift.min(value, inHand)) / 2)
+        } else {
+            exact = Swift.min(Double(max), exact + Double(min) * Self.step)
+        }
+    }
+}
+
+extension WorkLimit {
+    /// The limit at which there is none: more than anybody has in hand.
+    private static let none = 4096
+
+    /// One for two processors, because a database on the same machine needs as many.
+    static let large = WorkLimit(min: Swift.max(1, System.coreCount / 2), max: none)
+    static let small = WorkLimit(min: 8 * large.min, max: none)
+}

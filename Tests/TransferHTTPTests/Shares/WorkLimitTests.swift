@@ -1,0 +1,67 @@
+import Testing
+
+@testable import TransferHTTP
+
+@Suite struct WorkLimitTests {
+    private let start = ContinuousClock.now
+
+    private func adapt(_ limit: inout WorkLimit, idle: [Int], inHand: Int) {
+        var times = (idle: 0, all: 0)
+        limit.adapt(to: ProcessorTimes(idle: 0, all: 0), inHand: inHand, at: start)
+        for (number, share) in idle.enumerated() {
+            times.idle += share
+            times.all += 100
+            limit.adapt(
+                to: ProcessorTimes(idle: times.idle, all: times.all),
+                inHand: inHand,
+                at: start + WorkLimit.interval * (number + 1)
+            )
+        }
+    }
+
+    @Test func busyProcessorsHalveWhatIsInHand() {
+        var limit = WorkLimit(min: 8, max: 4096)
+        adapt(&limit, idle: [0], inHand: 64)
+        #expect(limit.value == 32)
+        adapt(&limit, idle: [0, 10, 39], inHand: 64)
+        #expect(limit.value == 8)
+    }
+
+    @Test func idleProcessorsGiveItBackBitByBit() {
+        var limit = WorkLimit(min: 8, max: 20)
+        adapt(&limit, idle: [0, 0, 0], inHand: 20)
+        #expect(limit.value == 8)
+        adapt(&limit, idle: [40, 100], inHand: 8)
+        #expect(limit.value == 8)
+        adapt(&limit, idle: Array(repeating: 100, count: 3), inHand: 8)
+        #expect(limit.value == 10)
+        adapt(&limit, idle: Array(repeating: 100, count: 40), inHand: 8)
+        #expect(limit.value == 20)
+    }
+
+    @Test func itIsLookedAtOnceAnInterval() {
+        var limit = WorkLimit(min: 8, max: 20)
+        #expect(limit.isDue(at: start))
+        limit.adapt(to: ProcessorTimes(idle: 0, all: 0), inHand: 8, at: start)
+        #expect(!limit.isDue(at: start + .milliseconds(99)))
+        #expect(limit.isDue(at: start + .milliseconds(100)))
+    }
+
+    @Test func processorTimesAreThoseOfTheKernel() throws {
+        let times = try #require(
+            ProcessorTimes("cpu  10 1 20 400 50 2 3 4 7 8\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+        )
+        #expect(times == ProcessorTimes(idle: 450, all: 490))
+        #expect(try #require(ProcessorTimes.now()).all > 0)
+        for text in ["", "cpu", "cpu 1 2 3", "cpu0 1 2 3 4 5 6 7 8", "cpu a b c d e f g h"] {
+            #expect(ProcessorTimes(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func idleSharesNeedTimeAndTheSameProcessors() {
+        let earlier = ProcessorTimes(idle: 100, all: 200)
+        #expect(ProcessorTimes(idle: 150, all: 300).idleShare(since: earlier) == 0.5)
+        #expect(earlier.idleShare(since: earlier) == nil)
+        #expect(ProcessorTimes(idle: 50, all: 300).idleShare(since: earlier) == nil)
+    }
+}
