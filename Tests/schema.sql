@@ -796,7 +796,7 @@ CASE kind
     WHEN 'upload'::text THEN 1
     ELSE ((upload_data IS NOT NULL))::integer
 END)),
-    CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65664)) NOT VALID
+    CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65664))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE task_count (

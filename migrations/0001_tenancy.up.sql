@@ -32,8 +32,26 @@ CREATE TABLE tenant (
     processing_time_ms bigint NOT NULL DEFAULT 600000
         CHECK (processing_time_ms BETWEEN 5000 AND 21600000),
     -- An operator's word whether there is room for work that can wait.
-    capacity text NOT NULL DEFAULT 'idle' CHECK (capacity IN ('idle', 'busy'))
+    capacity text NOT NULL DEFAULT 'idle' CHECK (capacity IN ('idle', 'busy')),
+    -- The number of changes of what it says about background tasks, for conditional changes: each
+    -- compares and increases it in its own statement.
+    background_revision integer NOT NULL DEFAULT 0,
+    -- The most bytes of results and of bodies brought for uploads; NULL for any number.
+    stored_bytes_max bigint CHECK (stored_bytes_max > 0),
+    -- The most bytes that its running tasks have to move; NULL for any number.
+    in_flight_bytes_max bigint CHECK (in_flight_bytes_max > 0),
+    -- Where its requests may go, within what the service allows; NULL for all of that.
+    egress_rules jsonb CHECK (octet_length(egress_rules::text) <= 65536),
+    -- When an operator decided to remove it with all that it owns; it has no good key from then on,
+    -- and gave up its name. NULL for all others.
+    removed_at timestamptz
 );
+
+-- Serves every instance, which reads all rules every few seconds.
+CREATE INDEX tenant_with_egress_rules ON tenant (id) WHERE egress_rules IS NOT NULL;
+
+-- Serves every worker, which looks for such tenants every few seconds.
+CREATE INDEX tenant_removed ON tenant (id) WHERE removed_at IS NOT NULL;
 
 -- A key is looked up by its public id. Only a digest of its secret is kept.
 CREATE TABLE api_key (
@@ -50,7 +68,9 @@ CREATE TABLE api_key (
     last_used_at timestamptz,
     -- From when on it is refused; NULL for never.
     expires_at timestamptz,
-    revoked_at timestamptz
+    revoked_at timestamptz,
+    -- The most requests with this key in a second to each instance; NULL for any number.
+    requests_per_second_max integer CHECK (requests_per_second_max > 0)
 );
 
 -- Serves listing, the count of a tenant's keys, and the removal of those that ended long ago.

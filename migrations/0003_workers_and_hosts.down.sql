@@ -1,1 +1,1 @@
-DROP TABLE host_tenant, host_decision, host, limit_change, shard, worker;
+DROP TABLE listener, host_tenant, host_decision, host, limit_change, shard, worker;

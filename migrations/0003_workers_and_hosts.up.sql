@@ -74,3 +74,15 @@ CREATE TABLE host_tenant (
     -- Serves the list of a tenant's hosts.
     PRIMARY KEY (tenant_id, host_key)
 );
+
+-- Where the instances listen, which nobody reaches through any of them.
+CREATE TABLE listener (
+    -- One process.
+    id uuid PRIMARY KEY,
+    -- The machine, as far as its processes share their loopback addresses.
+    machine text NOT NULL CHECK (octet_length(machine) <= 128),
+    addresses bytea[] NOT NULL CHECK (cardinality(addresses) <= 256),
+    port integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
+    -- Says that the process is alive.
+    seen_at timestamptz NOT NULL
+);

@@ -48,7 +48,10 @@ CREATE TABLE task (
     -- service before the task begins, or the row itself.
     upload_path text,
     upload_is_staged boolean NOT NULL DEFAULT false,
-    upload_data bytea CHECK (octet_length(upload_data) <= 65536),
+    upload_data bytea CHECK (octet_length(upload_data) <= 65664),
+    -- The number of changes by its client, for conditional changes: each compares and increases it
+    -- in its own statement.
+    revision integer NOT NULL DEFAULT 0,
     CONSTRAINT task_check CHECK ((destination_path IS NULL) = (destination_overwrite IS NULL)),
     -- An upload has one source. Another task sends what the row itself holds, or nothing.
     CONSTRAINT task_upload_check CHECK (

@@ -58,3 +58,14 @@ CREATE INDEX resume_data_by_fence ON resume_data (part_fence);
 -- Serves the questions about what tasks left for others; what failed ones left for themselves, which
 -- may be as much as there are tasks, is not read for these.
 CREATE INDEX resume_data_for_others ON resume_data (source_task_id) WHERE id <> source_task_id;
+
+-- Bytes that clients have brought, or were promised room for, for uploads. A row goes after the file.
+CREATE TABLE staged_body (
+    task_id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
+    bytes bigint NOT NULL CHECK (bytes >= 0)
+);
+
+-- Serves the sum of a tenant, which is judged before more bytes are taken.
+CREATE INDEX staged_body_by_tenant ON staged_body (tenant_id) INCLUDE (bytes);
+

@@ -42,6 +42,9 @@ CREATE TABLE subscription (
     -- own index alone: a plan made while the table was almost empty takes
     -- subscription_living, and reads all of a tenant's.
     is_living boolean NOT NULL GENERATED ALWAYS AS (deleted_at IS NULL) STORED,
+    -- The number of changes by its client, for conditional changes: each compares and increases it
+    -- in its own statement.
+    revision integer NOT NULL DEFAULT 0,
     CONSTRAINT subscription_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
     CONSTRAINT subscription_check1 CHECK (session_identifier IS NULL OR client IS NOT NULL)
 );
@@ -62,7 +65,8 @@ CREATE INDEX subscription_deleted ON subscription (deleted_at) WHERE deleted_at 
 CREATE TABLE signing_secret (
     subscription_id uuid NOT NULL REFERENCES subscription (id),
     number integer NOT NULL CHECK (number > 0),
-    secret bytea NOT NULL CHECK (octet_length(secret) BETWEEN 24 AND 64),
+    -- Sealed, so that it is longer than the client knows it.
+    secret bytea NOT NULL CHECK (octet_length(secret) BETWEEN 24 AND 128),
     -- NULL for the newest, which has no end yet.
     expires_at timestamptz,
     -- Serves the claim of deliveries, which reads a subscription's keys.

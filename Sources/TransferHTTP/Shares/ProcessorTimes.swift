@@ -8,7 +8,9 @@ struct ProcessorTimes: Equatable, Sendable {
     let idle: Int
     let all: Int
 
-    /// The fields of the first line: user, nice, system, idle, iowait, irq, softirq, steal. What
+    /// The times in the first line.
+    ///
+    /// They are user, nice, system, idle, iowait, irq, softirq and steal; what
     /// follows is part of user and nice.
     private static let fields = 8
     private static let idleFields = 3...4

@@ -34,9 +34,8 @@ package struct Migrator: Sendable {
     /// The second half of the lock is the schema's name, because each schema has migrations of its
     /// own.
     private static let lockKey: Int32 = 0x7472_6664
-    /// The first migration of the versions before the first release, the only one of theirs still
-    /// recognized.
-    static let developmentName = "0001_sessions_and_tasks"
+    /// Migrations of the versions before the first release, by which their databases are recognized.
+    static let developmentNames: Set = ["0001_sessions_and_tasks", "0012_service_role"]
     /// The start of the first line of a migration that an older program may run beside.
     static let floorMark = "-- runs beside: "
     /// The silence after which a worker is dead, or soon finds out that it counts as dead.
@@ -247,7 +246,9 @@ package struct Migrator: Sendable {
     /// that this version may run beside.
     private func check(_ applied: [Applied]) throws(MigratorError) {
         // Its migrations are neither changed ones nor those of a newer release.
-        guard applied.first?.name != Self.developmentName else { throw .madeInDevelopment }
+        guard !applied.contains(where: { Self.developmentNames.contains($0.name) }) else {
+            throw .madeInDevelopment
+        }
         for (index, entry) in applied.enumerated() {
             guard index < migrations.count else {
                 guard entry.floor <= version else {

@@ -70,8 +70,15 @@ import TransferTestSupport
 
     /// The oldest of these databases lack a column, the newest have more migrations than exist
     /// today.
-    @Test(arguments: [(1, false), (5, true), (40, true)])
-    func refusesADatabaseOfADevelopmentVersion(applied: Int, tellsFloors: Bool) async throws {
+    @Test(arguments: [
+        (1, false, "0001_sessions_and_tasks"), (5, true, "0001_sessions_and_tasks"),
+        (40, true, "0001_sessions_and_tasks"), (17, true, "0012_service_role"),
+    ])
+    func refusesADatabaseOfADevelopmentVersion(
+        applied: Int,
+        tellsFloors: Bool,
+        name: String
+    ) async throws {
         let connection = try await TestDatabase.current.connection()
         try await connection.executeScript(
             """
@@ -80,7 +87,7 @@ import TransferTestSupport
                 applied_at timestamptz NOT NULL DEFAULT now()
                 \(tellsFloors ? ", runs_beside integer" : ""));
             INSERT INTO schema_migration (number, name, checksum)
-            SELECT n, CASE n WHEN 1 THEN '0001_sessions_and_tasks' ELSE 'later' END, 'old'
+            SELECT n, CASE n WHEN \(Int(name.prefix(4)) ?? 0) THEN '\(name)' ELSE 'another' END, 'old'
             FROM generate_series(1, \(applied)) AS n;
             \(tellsFloors ? "UPDATE schema_migration SET runs_beside = 1" : "")
             """

@@ -1,3 +1,5 @@
+-- Maintenance: what is held back for a time.
+
 -- Times in which nothing begins: of a tenant, at a host, of a tenant at a host, or at all. Read by
 -- every claim, by the key: there are at most a thousand, and mostly none.
 CREATE TABLE pause (

@@ -1,4 +1,3 @@
--- runs beside: 0011
 -- The service's role: what it does beyond reading and changing rows, and may do only so.
 
 -- The service makes partitions of its logs while it runs, and drops old ones. Both are done with the

@@ -1,3 +1,0 @@
-ALTER TABLE tenant DROP COLUMN background_revision;
-ALTER TABLE subscription DROP COLUMN revision;
-ALTER TABLE task DROP COLUMN revision;

@@ -1,1 +1,0 @@
-ALTER TABLE tenant DROP removed_at;
