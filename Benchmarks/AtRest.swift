@@ -39,6 +39,7 @@ struct AtRest {
     private func measure(_ service: Service, _ name: String, _ table: inout Table) async throws {
         let samples = try await service.latencies(of: downloads)
         let events: [(String, (Latency) -> Duration)] = [
+            ("accepted to a file sent", \.started),
             ("last byte to task.completed", \.completed),
             ("of it, dated to arrived", \.age),
             ("last byte to session.events_finished", \.finished),

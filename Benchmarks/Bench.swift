@@ -146,7 +146,8 @@ struct Bench: AsyncParsableCommand {
             ).measure(into: &table)
         }
         for _ in 1...rounds where isWanted(QuietTenant.name) {
-            try await QuietTenant(program: transferd, folder: folder).measure(into: &table)
+            try await QuietTenant(program: transferd, folder: folder, origin: origin)
+                .measure(into: &table)
         }
         if !alone { try await measureQueue(folder, into: &table) }
         try await measureRounds(folder, origin, into: &table)

@@ -8,16 +8,21 @@ import TransferWire
 struct QuietTenant {
     let program: String
     let folder: Folder
+    let origin: Origin
 
     static let name = "quiet tenant"
 
     /// The number of requests of each kind that are timed.
     private static let requests = 500
     private static let pause: Duration = .milliseconds(5)
-    private static let downloads = 30
+    private static let downloads = 100
     /// The number of downloads before any is timed, and of tasks in the list of the flood.
     private static let warming = 10
     private static let listed = 10_000
+    /// The number of small files of a flood, which last for longer than it is measured, and of slow
+    /// ones, which last for ever.
+    private static let files = 150_000
+    private static let slowFiles = 1_000
     /// The time in which a flood becomes steady.
     private static let settling: Duration = .seconds(2)
     private static let floodTenant = "flood"
@@ -37,7 +42,8 @@ struct QuietTenant {
             let service = try await Service(program: program, database: database, parallel: 64)
             defer { service.stop() }
             _ = try await service.latencies(of: Self.warming)
-            let kinds = try await kinds(service, database)
+            let key = try floodKey(database)
+            let kinds = try await kinds(service, key)
             sync()
             try await Task.sleep(for: Self.settling)
             try await measure(service, "alone", &table)
@@ -66,17 +72,54 @@ struct QuietTenant {
                     in: .perSecond
                 )
             }
+            let slow = origin.slowURLs(count: Self.slowFiles)
+            let small = origin.smallURLs(count: Self.files)
+            let tasks = [("slow files", slow), ("small files", small)]
+            for (name, urls) in tasks {
+                try await measure(
+                    service,
+                    key,
+                    beside: urls,
+                    "beside \(urls.count) \(name)",
+                    &table
+                )
+            }
         }
     }
 
-    private func kinds(_ service: Service, _ database: MeasuredDatabase) async throws -> [Kind] {
-        let key = try Program.output(
+    /// Measures beside tasks of the flooding tenant that run meanwhile.
+    private func measure(
+        _ service: Service,
+        _ key: String,
+        beside urls: [String],
+        _ circumstance: String,
+        _ table: inout Table
+    ) async throws {
+        let client = TransferService(url: service.base, apiKey: key)
+        let session = try await client.makeSession(UUID().uuidString).identifier
+        for start in stride(from: 0, to: urls.count, by: SubmitRequest.tasksMax) {
+            let part = urls[start..<min(start + SubmitRequest.tasksMax, urls.count)]
+            try await client.submit(part.map { TaskRequest(target: .url($0)) }, toSession: session)
+        }
+        try await measure(service, circumstance, &table)
+        guard try await client.session(session).outstanding > 0 else {
+            throw Program.Failure(description: "the flood \(circumstance) was over too soon")
+        }
+        try await client.invalidateSession(session)
+    }
+
+    /// Makes a key of the flooding tenant.
+    private func floodKey(_ database: MeasuredDatabase) throws -> String {
+        try Program.output(
             program,
             [
                 "keys", "create", "--tenant", Self.floodTenant, "--database-url", database.url,
                 "--data-directory", database.data,
             ]
         ).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func kinds(_ service: Service, _ key: String) async throws -> [Kind] {
         let client = TransferService(url: service.base, apiKey: key)
         let session = try await client.makeSession(UUID().uuidString).identifier
         let batch = Array(repeating: Self.task, count: SubmitRequest.tasksMax)
@@ -161,10 +204,13 @@ struct QuietTenant {
             submissions.append(try Self.milliseconds(of: submission, over: connection))
             try await Task.sleep(for: Self.pause)
         }
-        let finished = try await service.latencies(of: Self.downloads).map {
-            $0.finished / .milliseconds(1)
-        }
-        for (kind, values) in [("read", reads), ("submit one task", submissions)] {
+        let latencies = try await service.latencies(of: Self.downloads)
+        let starts = latencies.map { $0.started / .milliseconds(1) }
+        let finished = latencies.map { $0.finished / .milliseconds(1) }
+        for (kind, values) in [
+            ("read", reads), ("submit one task", submissions),
+            ("accepted to a file sent", starts),
+        ] {
             for percent in [50, 99] {
                 let name = "\(Self.name), \(kind), p\(percent), "
                 table.add(

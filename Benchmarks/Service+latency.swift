@@ -2,8 +2,11 @@ import Foundation
 import TransferClient
 import TransferWire
 
-/// The times from the last byte of one download to the messages that follow it.
+/// The times of one download of a small file, and of the messages that follow it.
 struct Latency {
+    /// The time from the answer to its submission, which waits for the disk, to the last byte that
+    /// the origin sent.
+    let started: Duration
     /// The time until `task.completed` reached the subscriber.
     let completed: Duration
     /// The part of ``completed`` after the time that the event itself names.
@@ -28,11 +31,13 @@ extension Service {
         var latencies: [Latency] = []
         for _ in 0..<count {
             try await submit([peer.fileURL], to: session)
+            let accepted = ContinuousClock.now
             guard let sample = await samples.next(), let completed = sample.completed,
                 let finished = sample.finished
             else { throw Program.Failure(description: "a message is missing") }
             latencies.append(
                 Latency(
+                    started: max(.zero, sample.sent - accepted),
                     completed: completed - sample.sent,
                     age: sample.age,
                     finished: finished - sample.sent
