@@ -10,6 +10,8 @@ struct QueueScan {
     /// snapshot they read what was claimed since, and mostly find nothing.
     private static let pollShareMax = 0.02
     private static let pollRestMax: Duration = .seconds(5)
+    /// The number of looks of which the shortest says what a look costs.
+    private static let durationsMax = 8
 
     /// The registration that has these shards; nil before any.
     var incarnation: Int32?
@@ -21,6 +23,9 @@ struct QueueScan {
     var isPolled = false
     /// The last flow found by a look that did not reach the end.
     private(set) var position: Flow?
+    /// How long the latest looks took. On a busy machine most of them also waited for a processor,
+    /// for which nobody has to rest.
+    private var durations: [Duration] = []
     private var restsUntil = ContinuousClock.now
     private var pollRestsUntil = ContinuousClock.now
     private var isWakePlanned = false
@@ -51,8 +56,10 @@ struct QueueScan {
         }
         position = last
         isWakePlanned = false
-        restsUntil = end + min((end - begin).rest(forShare: Self.shareMax), Self.restMax)
-        pollRestsUntil =
-            end + min((end - begin).rest(forShare: Self.pollShareMax), Self.pollRestMax)
+        durations.append(end - begin)
+        if durations.count > Self.durationsMax { durations.removeFirst() }
+        let cost = durations.min() ?? .zero
+        restsUntil = end + min(cost.rest(forShare: Self.shareMax), Self.restMax)
+        pollRestsUntil = end + min(cost.rest(forShare: Self.pollShareMax), Self.pollRestMax)
     }
 }

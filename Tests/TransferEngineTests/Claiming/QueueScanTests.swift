@@ -14,6 +14,27 @@ import TransferModel
         #expect(queue.mayLook(at: Self.begin + .milliseconds(100)))
     }
 
+    /// A look that waited for a processor is not more expensive for that.
+    @Test func theShortestOfTheLatestLooksSaysWhatOneCosts() {
+        var queue = QueueScan()
+        var end = Self.begin
+        func look(_ duration: Duration) {
+            let begin = end
+            end += duration
+            queue.looked(from: begin, to: end, foundUpTo: nil)
+            queue.isStale = true
+        }
+        look(.milliseconds(1))
+        for _ in 1..<8 {
+            look(.milliseconds(100))
+            #expect(!queue.mayLook(at: end + .microseconds(8900)))
+            #expect(queue.mayLook(at: end + .milliseconds(9)))
+        }
+        look(.milliseconds(100))
+        #expect(!queue.mayLook(at: end + .milliseconds(890)))
+        #expect(queue.mayLook(at: end + .milliseconds(900)))
+    }
+
     @Test func howeverLongALookTookTheNextOneComesSoon() {
         var queue = QueueScan()
         let end = Self.begin + .seconds(600)
@@ -34,10 +55,15 @@ import TransferModel
         #expect(queue.mayLook(at: end + .milliseconds(1960)))
         queue.isStale = true
         #expect(queue.mayLook(at: end + .milliseconds(360)))
-        queue.looked(from: end, to: end + .seconds(600), foundUpTo: nil)
-        #expect(!queue.mayLook(at: end + .seconds(700)))
+    }
+
+    @Test func howeverLongALookTookTheNextPollComesSoon() {
+        var queue = QueueScan()
+        let end = Self.begin + .seconds(600)
+        queue.looked(from: Self.begin, to: end, foundUpTo: nil)
+        #expect(!queue.mayLook(at: end + .seconds(100)))
         queue.isPolled = true
-        #expect(!queue.mayLook(at: end + .seconds(604)))
-        #expect(queue.mayLook(at: end + .seconds(605)))
+        #expect(!queue.mayLook(at: end + .seconds(4)))
+        #expect(queue.mayLook(at: end + .seconds(5)))
     }
 }
