@@ -23,8 +23,9 @@ struct QueueScan {
     var isPolled = false
     /// The last flow found by a look that did not reach the end.
     private(set) var position: Flow?
-    /// How long the latest looks took. On a busy machine most of them also waited for a processor,
-    /// for which nobody has to rest.
+    /// How long the latest looks took.
+    ///
+    /// On a busy machine most of them also waited for a processor, for which nobody has to rest.
     private var durations: [Duration] = []
     private var restsUntil = ContinuousClock.now
     private var pollRestsUntil = ContinuousClock.now
