@@ -882,6 +882,17 @@ CREATE TABLE timer (
     CONSTRAINT timer_pkey PRIMARY KEY (subject)
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE upload_resource (
+    task_id uuid NOT NULL,
+    fence bigint NOT NULL,
+    url bytea NOT NULL,
+    is_at_origin boolean NOT NULL,
+    body text NOT NULL,
+    CONSTRAINT upload_resource_body_check CHECK ((octet_length(body) <= 256)),
+    CONSTRAINT upload_resource_pkey PRIMARY KEY (task_id),
+    CONSTRAINT upload_resource_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 8704)))
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
 CREATE TABLE wake_up (
     subscription_id uuid NOT NULL,
     event_id uuid NOT NULL,

@@ -1,2 +1,2 @@
 -- The next attempts begin from the first byte.
-DROP TABLE staged_body, resume_data, abandoned_part, partial;
+DROP TABLE upload_resource, staged_body, resume_data, abandoned_part, partial;

@@ -69,3 +69,17 @@ CREATE TABLE staged_body (
 -- Serves the sum of a tenant, which is judged before more bytes are taken.
 CREATE INDEX staged_body_by_tenant ON staged_body (tenant_id) INCLUDE (bytes);
 
+
+-- The resource that an origin has named for the rest of a task's upload. Only uploads have a row whose
+-- origin continues them, and it goes with its task: a client's retry continues there too.
+CREATE TABLE upload_resource (
+    task_id uuid PRIMARY KEY,
+    -- The attempt to which the origin named it.
+    fence bigint NOT NULL,
+    -- Sealed as a whole: whoever knows it may send bytes there.
+    url bytea NOT NULL CHECK (octet_length(url) BETWEEN 1 AND 8704),
+    -- The task's secrets are sent there too.
+    is_at_origin boolean NOT NULL,
+    -- The version of the body whose bytes are there.
+    body text NOT NULL CHECK (octet_length(body) <= 256)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);

@@ -36,6 +36,7 @@ package struct SecretBox: Sendable {
         case taskURL = "task_url"
         case taskHeaders = "task_headers"
         case taskBody = "task_body"
+        case uploadURL = "upload_url"
         case response
     }
 

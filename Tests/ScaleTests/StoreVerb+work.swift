@@ -105,6 +105,33 @@ extension StoreVerb {
             )
             return claims.count + told.count
         },
+        StoreVerb("keep(of an upload)", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            for claim in claims {
+                let resource = UploadResource(
+                    fence: claim.fence,
+                    url: "https://a.test/1",
+                    isAtOrigin: true,
+                    body: "data"
+                )
+                _ = try await stores.uploadResources.keep(resource, of: claim)
+            }
+            return 2 * claims.count
+        },
+        StoreVerb("resources(of uploads)", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            return try await stores.uploadResources.resources(of: claims).count + claims.count
+        },
+        StoreVerb("forget(of an upload)") { stores, world in
+            let resource = UploadResource(
+                fence: Fence(rawValue: 7),
+                url: "https://a.test/1",
+                isAtOrigin: true,
+                body: "data"
+            )
+            try await stores.uploadResources.forget(resource, of: world.expired(7))
+            return 1
+        },
         StoreVerb("recordDurable") { stores, _ in
             try await stores.parts.recordDurable(
                 (84..<88).map {

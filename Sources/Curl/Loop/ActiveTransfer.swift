@@ -162,6 +162,9 @@ final class ActiveTransfer {
             return true
         case .rejected:
             return end(.badResponse)
+        case .informational(let head):
+            sink.receive(informational: head)
+            return true
         case .head(let head):
             self.head = head
             speed.begin(at: now)

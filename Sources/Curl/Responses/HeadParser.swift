@@ -1,4 +1,4 @@
-/// Collects the header lines of one transfer, within limits, into the final response's head.
+/// Collects the header lines of one transfer, within limits, into the heads of its responses.
 ///
 /// A pure state machine: a line goes in, a step comes out. Lines of informational responses and
 /// trailers count towards the limits like those of the final head.
@@ -7,6 +7,8 @@ struct HeadParser {
     enum Step {
         /// Nothing to report yet.
         case more
+        /// The head of an informational response is complete; others follow.
+        case informational(ResponseHead)
         /// The final response's head is complete.
         case head(ResponseHead)
         /// The response is not acceptable HTTP, or exceeds a limit.
@@ -71,7 +73,9 @@ struct HeadParser {
             return .rejected
         case 100..<200:
             state = .idle
-            return .more
+            return .informational(
+                ResponseHead(status: status, httpVersion: version, headers: headers)
+            )
         default:
             state = .done
             guard case .valid(let length) = ContentLength(headers), hasPlainCoding else {

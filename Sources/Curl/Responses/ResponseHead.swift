@@ -1,6 +1,6 @@
-/// The status line and header fields of a final response.
+/// The status line and header fields of a response.
 package struct ResponseHead: Sendable {
-    /// The status code, 200 to 999; informational responses are not shown, and 101 is refused.
+    /// The status code, 100 to 999; 101 is refused.
     package let status: Int
     /// The HTTP version from the status line, for example `1.1` or `2`.
     package let httpVersion: String

@@ -11,7 +11,8 @@ extension ActiveAttempts {
             let claim = attempt.claim
             return pauses.contains { pause in
                 pause.scope.contains(claim.tenant, claim.hostKey)
-                    && (unconnected.contains(claim.fence) || pause.givesBack && claim.isIdempotent)
+                    && (unconnected.contains(claim.fence)
+                        || pause.givesBack && attempt.mayBeRepeated)
             }
         }
     }

@@ -315,7 +315,7 @@ final class ActiveAttempts: Sendable {
                     stored.isResumptionTold = true
                     state.slots[fence]?.stored = stored
                 }
-                let moved = now.received + now.sent
+                let moved = now.received + now.sent - now.skipped
                 var pace =
                     slot.pace
                     ?? Pace(

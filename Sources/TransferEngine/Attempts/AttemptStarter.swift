@@ -18,6 +18,7 @@ struct AttemptStarter {
     let bandwidth: Bandwidth
     let reachability: Reachability
     let credentials: CredentialResolver
+    let uploadResources: UploadResourceKeeper
     let verifier: Verifier
     let judge: AttemptJudge
     let completer: AttemptCompleter
@@ -27,13 +28,16 @@ struct AttemptStarter {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
 
-    /// Starts claimed tasks: those that may show a credential once it has been looked up, and those
-    /// whose request must not be sent twice once the claim outlasts a crash of the database.
+    /// Starts claimed tasks: those that may show a credential or continue an upload once that has
+    /// been looked up, and those whose request must not be sent twice once the claim outlasts a crash
+    /// of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
         for claim in claims {
-            guard claim.mayShowCredential || !claim.isIdempotent else {
+            guard
+                claim.mayShowCredential || claim.resumableUpload != nil || !claim.isIdempotent
+            else {
                 start(claim)
                 continue
             }
@@ -72,7 +76,17 @@ struct AttemptStarter {
     }
 
     private func lookUp(_ waits: [AttemptWait]) async {
-        await credentials.resolve(waits.map(\.claim)) { index, finding in
+        var claims = waits.map(\.claim)
+        if claims.contains(where: { $0.resumableUpload != nil }) {
+            do throws(StoreError) {
+                claims = try await uploadResources.store.resources(of: claims)
+            } catch {
+                logger.debug("uploads not looked up", metadata: ["error": "\(error)"])
+                for wait in waits { settle(wait, .release) }
+                return
+            }
+        }
+        await credentials.resolve(claims) { index, finding in
             settle(waits[index], finding)
         }
     }
@@ -161,6 +175,7 @@ struct AttemptStarter {
                     container: container,
                     disk: disk,
                     configuration: configuration,
+                    uploadResources: uploadResources,
                     mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onEnd: { ending in

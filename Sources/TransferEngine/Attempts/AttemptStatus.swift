@@ -6,6 +6,8 @@ struct AttemptStatus {
     var expected: Int64?
     var sent: Int64 = 0
     var toSend: Int64?
+    /// The bytes of ``sent`` that the origin had before the attempt.
+    var skipped: Int64 = 0
     /// Whether its bytes come from the task's own host and not from another after a redirect.
     var isAtOrigin = true
     /// The bytes that were there before, once the origin sends only the rest.

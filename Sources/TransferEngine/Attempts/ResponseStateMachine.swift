@@ -25,7 +25,8 @@ struct ResponseStateMachine {
     enum FinishAction {
         /// Ask again there; the attempt continues.
         case follow(CurlURL, dropsSecrets: Bool)
-        /// Ask again for the whole file: what was kept does not match what the origin has now.
+        /// Ask again: for the whole file, because what was kept does not match what the origin has
+        /// now, or with the request to which the answer has led.
         case restart
         case end(End)
     }
@@ -37,7 +38,7 @@ struct ResponseStateMachine {
         case receiving(ResponseHead)
         /// The rest of the body is arriving.
         case appending(ResponseHead, ResumePoint)
-        /// An answer is arriving that does not fit what was kept.
+        /// An answer is arriving that does not fit what was kept, or only leads to another request.
         case restarting
         /// The body of a redirect is arriving; the next request follows it.
         case redirecting(CurlURL)
@@ -90,6 +91,11 @@ struct ResponseStateMachine {
 
     /// Resumes the file of an earlier attempt; called before the first request.
     mutating func resume(at point: ResumePoint) { resumePoint = point }
+
+    /// Records that the arriving answer only leads to another request.
+    mutating func leadsOn() {
+        if case .requested = state { state = .restarting }
+    }
 
     /// Handles the head of a response.
     mutating func received(_ head: ResponseHead) -> HeadAction {

@@ -8,12 +8,18 @@ protocol TransferAttempt: AnyObject, Sendable {
     var progress: AttemptStatus { get }
     /// The requests that it is making, which also hold it to its rates.
     var connections: Connections { get }
+    /// Whether another attempt may do again what this one may have done.
+    var mayBeRepeated: Bool { get }
     /// Makes its first request; called once.
     func begin()
     /// Gives up one of its additional connections soon.
     func yieldConnection()
     /// Stops it from any thread; it then ends as abandoned, or with the outcome that came first.
     func abandon()
+}
+
+extension TransferAttempt {
+    var mayBeRepeated: Bool { claim.isIdempotent }
 }
 
 extension TaskClaim {

@@ -265,5 +265,5 @@ extension PendingRename {
 
 extension Exchange.Ending {
     /// The bytes transferred in both directions.
-    var bytes: Int64 { bytesReceived + bytesSent }
+    var bytes: Int64 { bytesReceived + bytesSent - bytesSkipped }
 }

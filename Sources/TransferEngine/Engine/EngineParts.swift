@@ -182,6 +182,10 @@ struct EngineParts {
             bandwidth: bandwidth,
             reachability: hosts.reachability,
             credentials: credentials,
+            uploadResources: UploadResourceKeeper(
+                store: stores.uploadResources,
+                logger: logger
+            ),
             verifier: try Verifier(),
             judge: AttemptJudge(
                 container: container,

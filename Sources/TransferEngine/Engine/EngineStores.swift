@@ -11,6 +11,7 @@ package struct EngineStores: Sendable {
     package let queue: QueueStore
     package let completions: CompletionStore
     package let parts: PartStore
+    package let uploadResources: UploadResourceStore
     package let workers: WorkerStore
     package let hosts: HostStore
     package let retention: RetentionStore
@@ -36,6 +37,7 @@ package struct EngineStores: Sendable {
         queue = QueueStore(database)
         completions = CompletionStore(database)
         parts = PartStore(database)
+        uploadResources = UploadResourceStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)

@@ -22,7 +22,11 @@ struct Rescuer {
             completer.submit(.pendingRename(pendingRename))
         }
         for claim in takeover.attempts {
-            let attemptEnd = Self.end(ofOrphan: claim, takeover.deaths[claim.task])
+            let attemptEnd = Self.end(
+                ofOrphan: claim,
+                takeover.deaths[claim.task],
+                mayBeResumed: takeover.resumableUploads.contains(claim.task)
+            )
             completer.submit(.attemptEnd(attemptEnd, part: nil))
         }
         guard takeover.workers > 0 else { return }
@@ -38,11 +42,14 @@ struct Rescuer {
 
     /// Returns the end of a dead worker's attempt; a task during which one worker after another
     /// died is not given to yet another.
+    ///
+    /// An upload that its origin continues `mayBeResumed`: what is sent then begins at an offset.
     static func end(
         ofOrphan claim: TaskClaim,
-        _ deaths: DeathStreak?
+        _ deaths: DeathStreak?,
+        mayBeResumed: Bool
     ) -> AttemptEnd {
-        guard claim.isIdempotent else {
+        guard claim.isIdempotent || mayBeResumed else {
             let failure = TransferFailure(
                 .unknownOutcome,
                 "Its worker died while the server may have had the \(claim.request.method)."

@@ -2,9 +2,10 @@ import Curl
 import Synchronization
 import TransferContainer
 
-/// The file whose bytes are sent.
+/// The file whose bytes are sent, or only the rest of them.
 final class UploadFile: CurlBodySource {
     private let file: ContainerFile
+    private let start = Atomic<Int64>(0)
     private let offset = Atomic<Int64>(0)
 
     /// Opens a plain file.
@@ -12,16 +13,31 @@ final class UploadFile: CurlBodySource {
         file = try ContainerFile(place, in: container)
     }
 
-    /// The number of bytes given to libcurl.
-    var bytesRead: Int64 { offset.load(ordering: .relaxed) }
+    /// How far libcurl was given the file.
+    var position: Int64 { offset.load(ordering: .relaxed) }
 
-    var length: Int64? { file.size }
+    var size: Int64 { file.size }
+
+    var length: Int64? { file.size - start.load(ordering: .relaxed) }
 
     /// Whether nobody has written to the file since it was opened.
     var isUnchanged: Bool { file.isUnchanged }
 
+    /// A text that another content of the file would change.
+    var version: String {
+        let version = file.version
+        let times = [version.modified, version.changed].map { "\($0.seconds).\($0.nanoseconds)" }
+        return "\(version.size) \(times[0]) \(times[1])"
+    }
+
+    /// Lets the next request send the file from `start` on, at most ``size``.
+    func send(from start: Int64) {
+        self.start.store(start, ordering: .relaxed)
+        offset.store(start, ordering: .relaxed)
+    }
+
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        let start = bytesRead
+        let start = position
         let limit = Int(min(Int64(buffer.count), file.size - start))
         guard limit > 0 else { return 0 }
         do throws(StorageError) {
@@ -37,7 +53,7 @@ final class UploadFile: CurlBodySource {
     }
 
     func rewind() -> Bool {
-        offset.store(0, ordering: .relaxed)
+        send(from: start.load(ordering: .relaxed))
         return true
     }
 }

@@ -45,6 +45,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var keepsCookies: Bool?
     /// Whether a redirect to another origin that keeps the method takes the body there.
     package var sendsBodyToOtherOrigins: Bool?
+    /// How an upload continues where its origin has stopped.
+    package var resumableUpload: ResumableUpload?
     /// The largest file, in bytes.
     package var sizeMax: Int64?
     /// The most connections that fetch one file together; 1 to fetch it from start to end.
@@ -91,6 +93,11 @@ package struct TransferOptions: Equatable, Sendable {
         .integer("redirects_max", \.redirectsMax, 0...10),
         .flag("keeps_cookies", \.keepsCookies),
         .flag("sends_body_to_other_origins", \.sendsBodyToOtherOrigins),
+        .choice(
+            "resumable_upload",
+            \.resumableUpload,
+            ["off": .off, "ietf": .ietf, "tus": .tus, "content_range": .contentRange]
+        ),
         .integer("size_max", \.sizeMax, 0...Int64.max),
         .integer("segments_max", \.segmentsMax, 1...16),
         .choice("tls/minimum_version", \.requiresTLS13, ["1.2": false, "1.3": true]),

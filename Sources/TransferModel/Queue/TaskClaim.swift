@@ -35,6 +35,9 @@ package struct TaskClaim: Sendable {
     package var clientCertificate: ClientCertificate?
     /// Whether the task's session has credentials that its client supplied in answer to challenges.
     package let sessionHasCredentials: Bool
+    /// Where the origin keeps what it has got of the upload, once it has been looked up; nil as long
+    /// as it has named no resource.
+    package var uploadResource: UploadResource?
     /// The credential that ``headers`` show, once it has been looked up.
     package var shown: ShownCredential?
     /// The attempt's rate limits at the time of the claim.
@@ -90,6 +93,14 @@ package struct TaskClaim: Sendable {
 
     /// The queue that the task was taken from.
     package var flow: Flow { Flow(hostKey: hostKey, session: session) }
+
+    /// How the upload continues where its origin has stopped; nil for none, and for other tasks.
+    package var resumableUpload: ResumableUpload? {
+        guard request.kind == .upload, let protocolOfOrigin = options.resumableUpload,
+            protocolOfOrigin != .off
+        else { return nil }
+        return protocolOfOrigin
+    }
 
     /// Whether a credential has to be looked up before the task starts.
     package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }

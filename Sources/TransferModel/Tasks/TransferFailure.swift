@@ -153,10 +153,11 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .memoryExhausted:
             true
         case .httpStatus:
-            // RFC 9110 §15: request timeout, too early, too many requests, and server errors except
-            // "not implemented" and "version not supported", which no repetition changes.
+            // RFC 9110 §15 and RFC 4918 §11.3: request timeout, locked, too early, too many requests,
+            // and server errors except "not implemented" and "version not supported", which no
+            // repetition changes.
             switch httpStatus {
-            case 408, 425, 429: true
+            case 408, 423, 425, 429: true
             case .some(501), .some(505): false
             case .some(500...599): true
             default: false

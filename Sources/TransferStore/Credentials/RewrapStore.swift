@@ -13,7 +13,7 @@ package struct RewrapStore: Sendable {
 extension RewrapStore {
     /// Rows that are sealed alike.
     package enum Part: String, CaseIterable, Sendable {
-        case credentials, sessions, subscriptions, answers, tasks
+        case credentials, sessions, subscriptions, answers, tasks, uploads
         case signingSecrets = "signing secrets"
     }
 
@@ -106,6 +106,12 @@ extension RewrapStore {
             SELECT id AS owner, ''::bytea AS key, tenant_id, url, headers, upload_data
             FROM task WHERE id > \(owner) ORDER BY id LIMIT \(limit)
             """
+        case .uploads:
+            """
+            SELECT x.task_id AS owner, ''::bytea AS key, t.tenant_id, x.url
+            FROM upload_resource x JOIN task t ON t.id = x.task_id
+            WHERE x.task_id > \(owner) ORDER BY x.task_id LIMIT \(limit)
+            """
         }
     }
 
@@ -122,6 +128,7 @@ extension RewrapStore {
         case .signingSecrets: try signingSecret(SubscriptionID(owner), row)
         case .answers: try answer(TenantID(owner), row)
         case .tasks: try task(TaskID(owner), row)
+        case .uploads: try upload(TaskID(owner), row)
         }
     }
 
@@ -246,5 +253,16 @@ extension RewrapStore {
             WHERE id = \(id.uuid) AND url = \(url)
                 AND headers IS NOT DISTINCT FROM \(headers)::text::jsonb
             """
+    }
+
+    private func upload(_ id: TaskID, _ row: StoredRow) throws(StoreError) -> Query? {
+        let stored = try row.decode("url", as: [UInt8].self)
+        let place = RowSealer.Place.uploadResource(of: id, of: try row.tenant("tenant_id"))
+        return try row.sealer.renewed(stored, at: place).map { url in
+            """
+            UPDATE upload_resource SET url = \(url)
+            WHERE task_id = \(id.uuid) AND url = \(stored)
+            """
+        }
     }
 }

@@ -17,6 +17,10 @@ extension RowSealer.Place {
         Self(.taskBody, of: tenant, in: task.uuid)
     }
 
+    static func uploadResource(of task: TaskID, of tenant: TenantID) -> Self {
+        Self(.uploadURL, of: tenant, in: task.uuid)
+    }
+
     /// The headers of a session, which is bound by its name: a `PUT` does not know whether the row
     /// is new.
     static func headers(

@@ -79,6 +79,7 @@ extension ErasureStore {
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
             """
             WITH gone AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

@@ -130,6 +130,7 @@ extension RetentionStore {
         let ids = tasks.map(\.uuid)
         _ = try await database.run([
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
             """
             WITH ended AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

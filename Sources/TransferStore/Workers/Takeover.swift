@@ -8,6 +8,8 @@ package struct Takeover: Sendable {
     package let attempts: [TaskClaim]
     /// The number of workers in a row that died with each task.
     package let deaths: [TaskID: DeathStreak]
+    /// The tasks whose origins have named a resource for the rest of their uploads.
+    package let resumableUploads: Set<TaskID>
     /// The pending renames of the dead workers, which now belong to this one, to be finished.
     package let pendingRenames: [PendingRename]
 }

@@ -134,7 +134,13 @@ extension WorkerStore {
         identity: WorkerIdentity
     ) async throws(StoreError) -> Takeover {
         guard try await isAnyOrphaned(silentFor: lease, beside: identity.incarnation) else {
-            return Takeover(workers: 0, attempts: [], deaths: [:], pendingRenames: [])
+            return Takeover(
+                workers: 0,
+                attempts: [],
+                deaths: [:],
+                resumableUploads: [],
+                pendingRenames: []
+            )
         }
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
@@ -163,7 +169,9 @@ extension WorkerStore {
                     x.bytes_received, o.fence AS part_fence
             ),
             taken AS (
-                SELECT a.*, d.are_lost, d.bytes_reached, \(QueueStore.partialColumns)
+                SELECT a.*, d.are_lost, d.bytes_reached, EXISTS (
+                        SELECT 1 FROM upload_resource u WHERE u.task_id = a.task_id
+                    ) AS has_upload_resource, \(QueueStore.partialColumns)
                 FROM a CROSS JOIN LATERAL (\(Self.selectPredecessors)) d
                 LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
             ),
@@ -172,7 +180,7 @@ extension WorkerStore {
                 SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
                     SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
             )
-            \(QueueStore.selectTasks(of: "taken", ", a.bytes_received, a.are_lost, a.bytes_reached"))
+            \(QueueStore.selectTasks(of: "taken", Self.takeoverColumns))
             """,
             QueueStore.selectSessions(
                 where:
@@ -217,11 +225,20 @@ extension WorkerStore {
                     (try row.task("task_id"), try DeathStreak(row))
                 }
             ),
+            resumableUploads: Set(
+                try rows[1].map { row throws(StoreError) in
+                    try row.decode("has_upload_resource") ? try row.task("task_id") : nil
+                }.compactMap(\.self)
+            ),
             pendingRenames: try rows[3].map { row throws(StoreError) in
                 try PendingRename(row)
             }
         )
     }
+
+    private static let takeoverColumns: Query = """
+        , a.bytes_received, a.are_lost, a.bytes_reached, a.has_upload_resource
+        """
 
     /// The columns for the ends of the attempts before an attempt `a`, the newest first.
     private static let selectPredecessors: Query = """

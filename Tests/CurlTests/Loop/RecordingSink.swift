@@ -4,6 +4,7 @@ import Synchronization
 /// A sink that keeps everything that a transfer reports, and lets a test wait for its end.
 final class RecordingSink: CurlSink {
     struct Record {
+        var informational: [ResponseHead] = []
         var heads: [ResponseHead] = []
         var body: [UInt8] = []
         var results: [Result<CurlSummary, CurlError>] = []
@@ -43,6 +44,10 @@ final class RecordingSink: CurlSink {
             }
             return record.results.first
         }
+    }
+
+    func receive(informational head: ResponseHead) {
+        state.withLock { $0.record.informational.append(head) }
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {

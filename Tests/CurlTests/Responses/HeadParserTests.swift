@@ -77,7 +77,7 @@ struct HeadParserTests {
             let line = Array(rest[...end])
             rest = rest[(end + 1)...]
             switch line.withUnsafeBytes({ parser.consume($0) }) {
-            case .more: continue
+            case .more, .informational: continue
             case .head(let head): return head
             case .rejected: return nil
             }

@@ -1,16 +1,18 @@
 import Curl
 import PollLoop
 import Foundation
+import Logging
 import Synchronization
 import Testing
 import TransferContainer
 import TransferModel
+import TransferStore
 import TransferTestSupport
 
 @testable import TransferEngine
 
 /// The certificate that a claim shows to the origin of its task.
-@Suite(.timeLimit(.minutes(2))) struct ClientCertificateTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ClientCertificateTests {
     private let authority: TestAuthority
     private let otherAuthority: TestAuthority
 
@@ -68,6 +70,10 @@ import TransferTestSupport
         let configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         let parsed = try CurlURL(url)
         let verifier = try Verifier()
+        let keeper = UploadResourceKeeper(
+            store: UploadResourceStore(Database(pool: TestDatabase.current.pool())),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         let disk = try BlockingPool<TenantID>(name: "disk-test", threadsMax: 1)
         return try await withCheckedThrowingContinuation { continuation in
             let onEnd = { @Sendable (isFinished: Bool) in
@@ -99,6 +105,7 @@ import TransferTestSupport
                     container: container,
                     disk: disk,
                     configuration: configuration,
+                    uploadResources: keeper,
                     onReached: {}
                 ) { ending in
                     if case .finished = ending.end { return onEnd(true) }

@@ -15,7 +15,7 @@ import TransferModel
     private static func candidates(of option: TransferOption) -> [OptionValue] {
         [
             .flag(true), .integer(7), .integer(2048), .text("deliver"), .text("1.3"),
-            .text("key"), .texts(["crc32c": "deadbeef"]), .text(certificate),
+            .text("key"), .text("tus"), .texts(["crc32c": "deadbeef"]), .text(certificate),
         ]
     }
 

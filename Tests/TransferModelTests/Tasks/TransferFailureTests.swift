@@ -15,7 +15,7 @@ import TransferModel
 
     @Test(arguments: 100...599)
     func aStatusIsRetryableAsRFC9110SuggestsIt(status: Int) {
-        let transient: Set = [408, 425, 429]
+        let transient: Set = [408, 423, 425, 429]
         let expected =
             transient.contains(status) || (status >= 500 && ![501, 505].contains(status))
         let failure = TransferFailure(.httpStatus, "", httpStatus: status)

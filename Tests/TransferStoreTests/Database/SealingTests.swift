@@ -251,7 +251,7 @@ import TransferTestSupport
         #expect(
             counts == [
                 .credentials: 1, .sessions: 1, .subscriptions: 1, .signingSecrets: 1, .answers: 1,
-                .tasks: 2,
+                .tasks: 2, .uploads: 0,
             ]
         )
         for part in RewrapStore.Part.allCases {

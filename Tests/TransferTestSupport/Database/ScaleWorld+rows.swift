@@ -330,6 +330,11 @@ extension ScaleWorld {
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
             """
+            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
+            SELECT \(taskID("n")), n, '\\x01'::bytea, true, 'data'
+            FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
+            """
             INSERT INTO assertion (id, client_id, name, began_at, ended_at)
             SELECT \(uuid("\(epoch)", "'d000'", "n")), c.id, 'a', now(), now()
             FROM generate_series(1, \(count)) AS n, client c

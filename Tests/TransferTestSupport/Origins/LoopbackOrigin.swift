@@ -7,6 +7,8 @@ import Synchronization
 package final class LoopbackOrigin: Sendable {
     /// Decides what to do with a request.
     package typealias Responder = @Sendable (OriginRequest) -> OriginScript
+    /// Takes bytes of a request's body as they arrive; false resets the connection.
+    package typealias BodyTaker = @Sendable (OriginRequest, ArraySlice<UInt8>) -> Bool
 
     /// The system call that failed when there is no socket to listen on.
     package struct ListenError: Error {
@@ -16,6 +18,9 @@ package final class LoopbackOrigin: Sendable {
 
     struct Route: Sendable {
         let readsBody: Bool
+        /// What is done before the body is read.
+        var beginning: Responder?
+        var taker: BodyTaker?
         let responder: Responder
     }
 
@@ -92,6 +97,28 @@ package final class LoopbackOrigin: Sendable {
         state.withLock {
             $0.routes[path] = Route(readsBody: readsBody, responder: responder)
         }
+    }
+
+    /// Answers requests for `path`, before and after their bodies.
+    ///
+    /// - Parameters:
+    ///   - path: the target's path.
+    ///   - beginning: called before the body is read.
+    ///   - taker: called with each piece of the body.
+    ///   - responder: called after the body.
+    package func when(
+        _ path: String,
+        beginning: @escaping Responder,
+        taking taker: @escaping BodyTaker,
+        _ responder: @escaping Responder
+    ) {
+        let route = Route(
+            readsBody: true,
+            beginning: beginning,
+            taker: taker,
+            responder: responder
+        )
+        state.withLock { $0.routes[path] = route }
     }
 
     /// Answers requests for `path` always with the same script.

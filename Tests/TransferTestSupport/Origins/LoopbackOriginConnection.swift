@@ -34,7 +34,10 @@ final class OriginConnection {
     private func answer(_ head: OriginRequest) -> Bool {
         var request = head
         let route = origin.route(request.path)
-        guard !route.readsBody || readBody(of: &request) else { return false }
+        for step in route.beginning?(request).steps ?? [] {
+            guard perform(step, path: request.path) else { return false }
+        }
+        guard !route.readsBody || readBody(of: &request, to: route.taker) else { return false }
         request.numberAtPath = origin.log.change { [request] in $0.add(request) }
         for step in route.responder(request).steps {
             guard perform(step, path: request.path) else { return false }
@@ -140,21 +143,31 @@ extension OriginConnection {
         }
     }
 
-    private func readBody(of request: inout OriginRequest) -> Bool {
-        if request["Transfer-Encoding"] != nil { return readChunks(of: &request) }
+    private func readBody(
+        of request: inout OriginRequest,
+        to taker: LoopbackOrigin.BodyTaker?
+    ) -> Bool {
+        if request["Transfer-Encoding"] != nil { return readChunks(of: &request, to: taker) }
         guard let length = request["Content-Length"].flatMap({ Int($0) }) else { return true }
-        return take(length, of: &request)
+        return take(length, of: &request, to: taker)
     }
 
-    private func readChunks(of request: inout OriginRequest) -> Bool {
+    private func readChunks(
+        of request: inout OriginRequest,
+        to taker: LoopbackOrigin.BodyTaker?
+    ) -> Bool {
         while true {
             guard let line = readLine(), let size = Int(line, radix: 16) else { return false }
-            guard take(size, of: &request), readLine() != nil else { return false }
+            guard take(size, of: &request, to: taker), readLine() != nil else { return false }
             if size == 0 { return true }
         }
     }
 
-    private func take(_ count: Int, of request: inout OriginRequest) -> Bool {
+    private func take(
+        _ count: Int,
+        of request: inout OriginRequest,
+        to taker: LoopbackOrigin.BodyTaker?
+    ) -> Bool {
         var missing = count
         while missing > 0 {
             if unread.isEmpty, !receive() { return false }
@@ -162,6 +175,7 @@ extension OriginConnection {
             missing -= taken.count
             request.bodyCount += taken.count
             request.body += taken.prefix(OriginRequest.bodyKeptMax - request.body.count)
+            if let taker, !taker(request, taken) { return perform(.reset, path: request.path) }
             unread.removeFirst(taken.count)
         }
         return true

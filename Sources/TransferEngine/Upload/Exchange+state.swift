@@ -1,0 +1,118 @@
+import Curl
+import TransferModel
+
+extension Exchange {
+    /// What the curl loop's thread and others touch, under the mutex.
+    struct Confined {
+        var machine: ResponseStateMachine
+        /// What the task sends, whichever request is under way.
+        let source: TransferRequest.UploadSource?
+        var request: TransferRequest
+        var headers: [HTTPHeader]
+        /// Whether the request goes to the task's own origin, so that secrets may be sent.
+        var isAtOrigin = true
+        /// Whether a redirect has led to another origin; once one has, secrets are withheld
+        /// permanently.
+        var hasLeftOrigin = false
+        /// The redirects of the requests before this one.
+        var redirectsBefore = 0
+        /// The cookies of this attempt, of the hosts that set them; nil when it keeps none.
+        var cookies: CookieJar?
+        /// The file being sent, once it is open, if the upload is from a file.
+        var file: UploadFile?
+        /// The upload, once its body is known, if its origin continues it.
+        var upload: UploadStateMachine?
+        /// Whether a resource of ``upload`` is being stored or forgotten.
+        var isStoring = false
+        /// The end of the attempt, as soon as there is one.
+        var end: ResponseStateMachine.End?
+        /// Whether the arriving answer is the result, and neither a redirect nor a failure.
+        var isResult = false
+        var body: [UInt8] = []
+        /// Whether the answer was longer than what is kept of it.
+        var isCut = false
+        var bytesReceived: Int64 = 0
+        var bytesExpected: Int64?
+        /// The bytes of the body that the origin had before this attempt sent any.
+        var bytesSkipped: Int64?
+        var metrics = AttemptMetrics()
+        var mayHaveArrived = false
+        let startedAt = ContinuousClock.now
+
+        /// Prepares the next request of ``upload``.
+        mutating func beginStep(of claim: TaskClaim) {
+            guard let upload else { return }
+            redirectsBefore += machine.redirects
+            machine = ResponseStateMachine(
+                of: claim,
+                url: upload.target,
+                after: redirectsBefore,
+                // What is no answer to the body is no result.
+                deliversErrors: upload.sendsBody && claim.options.deliversHTTPErrors ?? false
+            )
+            request = upload.request(of: claim.request)
+            isAtOrigin = upload.isAtOrigin && !hasLeftOrigin
+            headers = upload.headers(
+                of: isAtOrigin ? claim.headers : claim.headers.filter(\.isHarmless)
+            )
+            if upload.sendsBody { bytesSkipped = bytesSkipped ?? upload.start }
+        }
+
+        /// Follows a redirect, to another origin if it `dropsSecrets`.
+        mutating func follow(dropsSecrets: Bool) {
+            if dropsSecrets {
+                isAtOrigin = false
+                hasLeftOrigin = true
+                let needed = Set(upload?.headers(of: []).map(\.name) ?? [])
+                headers.removeAll { !$0.isHarmless && !needed.contains($0.name) }
+            }
+            request.follow(redirect: metrics.httpStatus ?? 0, &headers)
+        }
+
+        /// Returns what the head of an answer means to an upload that its origin continues.
+        mutating func read(_ head: ResponseHead) -> UploadStateMachine.Reading {
+            // What was given to the connection, for an early answer.
+            let sent = file?.position ?? bytesToSend
+            return upload?.received(
+                head,
+                from: machine.url,
+                isAtOrigin: isAtOrigin,
+                sent: sent
+            ) ?? .ordinary
+        }
+
+        /// Notes that the arriving answer is that to the whole body, also if the origin had all of
+        /// it before.
+        mutating func noteUploadIsWhole() {
+            guard let upload, !upload.sendsBody else { return }
+            file?.send(from: upload.length)
+            bytesSkipped = upload.length
+        }
+
+        /// The bytes of the body that were given to the connection, with those before them.
+        var bytesSent: Int64 { file?.position ?? (mayHaveArrived ? bytesToSend : 0) }
+
+        /// The bytes of the whole body.
+        var bytesToSend: Int64 {
+            guard case .data(let bytes) = source else { return file?.size ?? 0 }
+            return Int64(bytes.count)
+        }
+
+        /// Whether a later attempt could do what has been done once more.
+        var mayHaveEffects: Bool { mayHaveArrived && !(upload?.mayBeResumed ?? false) }
+    }
+}
+
+extension ResponseStateMachine {
+    /// Creates the reaction to the answer to a request of `claim` for `url`, after `redirects` of
+    /// earlier requests.
+    init(of claim: TaskClaim, url: CurlURL, after redirects: Int = 0, deliversErrors: Bool) {
+        let redirectsMax = claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault
+        self.init(
+            url: url,
+            redirectsMax: max(0, redirectsMax - redirects),
+            guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
+            deliversErrors: deliversErrors
+        )
+    }
+}

@@ -1,0 +1,22 @@
+/// The resource at which an origin keeps what it has got of an upload, and takes the rest.
+package struct UploadResource: Equatable, Sendable {
+    /// The attempt to which the origin named it; tells it from others of the task.
+    package let fence: Fence
+    /// Its URL, which may be all that its owner has to show; at most ``urlBytesMax`` bytes.
+    package let url: String
+    /// Whether the task's own origin named it as one of its own: the task's secrets are sent to
+    /// no other.
+    package let isAtOrigin: Bool
+    /// The version of the body whose bytes it has; those of another are not appended to them.
+    package let body: String
+
+    /// The longest URL that is kept, in bytes.
+    package static let urlBytesMax = 8192
+
+    package init(fence: Fence, url: String, isAtOrigin: Bool, body: String) {
+        self.fence = fence
+        self.url = url
+        self.isAtOrigin = isAtOrigin
+        self.body = body
+    }
+}
