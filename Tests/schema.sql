@@ -263,6 +263,7 @@ CREATE TABLE client (
     id uuid NOT NULL DEFAULT gen_random_uuid(),
     grace_ends_at timestamp with time zone,
     assertions_end_at timestamp with time zone,
+    removed_at timestamp with time zone,
     CONSTRAINT client_check CHECK (((lifecycle = 'background'::text) = (grace_ends_at IS NOT NULL))),
     CONSTRAINT client_check1 CHECK (((lifecycle = 'background'::text) = (assertions_end_at IS NOT NULL))),
     CONSTRAINT client_id_key UNIQUE (id),
@@ -939,6 +940,7 @@ CREATE INDEX bulk_operation_by_tenant ON bulk_operation USING btree (tenant_id);
 CREATE INDEX bulk_operation_finished ON bulk_operation USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX bulk_operation_running ON bulk_operation USING btree (id) WHERE (finished_at IS NULL);
 CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);
+CREATE INDEX client_removed ON client USING btree (id) WHERE (removed_at IS NOT NULL);
 CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (host_key) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);

@@ -76,8 +76,8 @@ CREATE TABLE api_key (
 -- Serves listing, the count of a tenant's keys, and the removal of those that ended long ago.
 CREATE INDEX api_key_by_tenant ON api_key (tenant_id, id);
 
--- An app of a tenant, or an extension of one, and where it is in its life. A client is never
--- removed: a tenant is made together with its client `default`.
+-- An app of a tenant, or an extension of one, and where it is in its life. A tenant is made together
+-- with its client `default`, which goes with it alone.
 CREATE TABLE client (
     tenant_id uuid NOT NULL REFERENCES tenant (id),
     identifier text COLLATE "C" NOT NULL CHECK (octet_length(identifier) BETWEEN 1 AND 64),
@@ -93,11 +93,17 @@ CREATE TABLE client (
     -- when the time of its assertions is over.
     grace_ends_at timestamptz,
     assertions_end_at timestamptz,
+    -- When somebody decided to remove it with all that it owns, and it was force-quit; NULL for all
+    -- others. Its name is free again once the row is gone.
+    removed_at timestamptz,
     -- Serves look-up, listing, and the creation of sessions.
     PRIMARY KEY (tenant_id, identifier),
     CONSTRAINT client_check CHECK ((lifecycle = 'background') = (grace_ends_at IS NOT NULL)),
     CONSTRAINT client_check1 CHECK ((lifecycle = 'background') = (assertions_end_at IS NOT NULL))
 );
+
+-- Serves every worker, which looks for such clients every few seconds.
+CREATE INDEX client_removed ON client (id) WHERE removed_at IS NOT NULL;
 
 -- Serves the claim of deliveries, which asks whether there is any at all.
 CREATE INDEX client_force_quit ON client (tenant_id) WHERE lifecycle = 'force_quit';

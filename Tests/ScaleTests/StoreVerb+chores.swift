@@ -76,20 +76,20 @@ extension StoreVerb {
         StoreVerb("pruneSubscriptions") { stores, _ in
             try await stores.retention.pruneSubscriptions(deletedBefore: .seconds(86_400)) ? 1 : 0
         },
-        StoreVerb("tenantsBeingRemoved") { stores, _ in
-            try await stores.tenantRemovals.tenantsBeingRemoved().count
+        StoreVerb("ownersBeingRemoved") { stores, _ in
+            try await stores.ownerRemovals.ownersBeingRemoved().count
         },
         StoreVerb("beginTenantRemoval", pages: 5000) { stores, _ in
-            _ = try await stores.tenantRemovals.beginTenantRemoval(named: "scale")
+            _ = try await stores.ownerRemovals.beginTenantRemoval(named: "scale")
             return 0
         },
         // The sessions of a page end, and the first of them wait for their erasure.
-        StoreVerb("advanceTenantRemoval", pages: 20_000) { stores, world in
-            _ = try await stores.tenantRemovals.advanceTenantRemoval(world.tenant)
+        StoreVerb("advanceRemoval", pages: 20_000) { stores, world in
+            _ = try await stores.ownerRemovals.advanceRemoval(of: .tenant(world.tenant))
             return page
         },
-        StoreVerb("finishTenantRemoval") { stores, _ in
-            try await stores.tenantRemovals.finishTenantRemoval(TenantID(UUID())) ? 1 : 0
+        StoreVerb("finishRemoval") { stores, _ in
+            try await stores.ownerRemovals.finishRemoval(of: .tenant(TenantID(UUID()))) ? 1 : 0
         },
         StoreVerb("tasksToErase") { stores, _ in try await stores.erasure.tasksToErase().count },
         StoreVerb("erase") { stores, _ in

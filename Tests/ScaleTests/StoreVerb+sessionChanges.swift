@@ -58,6 +58,12 @@ extension StoreVerb {
             StoreVerb("forceQuit", pages: 60_000) { stores, world in
                 try await quit(stores, world)
             },
+            StoreVerb("beginClientRemoval", pages: 60_000) { stores, world in
+                let count = try await quit(stores, world)
+                guard let client = ClientID("tablet") else { return 0 }
+                _ = try await stores.clients.beginClientRemoval(tenant: world.tenant, id: client)
+                return count
+            },
             StoreVerb("launch", pages: 60_000) { stores, world in
                 let count = try await quit(stores, world)
                 guard let client = ClientID("tablet") else { return 0 }

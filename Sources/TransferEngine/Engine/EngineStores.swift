@@ -24,7 +24,7 @@ package struct EngineStores: Sendable {
     package let runs: RunStore
     package let assertions: AssertionStore
     package let audit: AuditStore
-    package let tenantRemovals: TenantRemovalStore
+    package let ownerRemovals: OwnerRemovalStore
 
     /// Creates the stores on one database.
     package init(_ database: Database) {
@@ -50,6 +50,6 @@ package struct EngineStores: Sendable {
         runs = RunStore(database)
         assertions = AssertionStore(database)
         audit = AuditStore(database)
-        tenantRemovals = TenantRemovalStore(database)
+        ownerRemovals = OwnerRemovalStore(database)
     }
 }

@@ -123,7 +123,7 @@ package struct Pruner: Service {
             },
             chore("ended sessions", pruneSessions),
             chore("deleted subscriptions", pruneSubscriptions),
-            Chore("removed tenants", every: Self.tenantInterval, removeTenants),
+            Chore("removed tenants and clients", every: Self.removalInterval, removeOwners),
             Chore("files of nobody", every: Self.interval, making: sweepingFiles),
         ]
     }

@@ -7,6 +7,12 @@ extension Problem {
     /// The problem of an unknown client, which says how to create it.
     static let unknownClient = Problem(.unknownClient, "Create it with PUT /v1/clients/{client}.")
 
+    /// The problem of a client whose name is free once it is gone.
+    static let clientRemoved = Problem(
+        .clientRemoved,
+        "Its name is free again when GET /v1/clients/{client} answers 404."
+    )
+
     /// The problem of a client that would have to be running.
     static let clientNotRunning = Problem(
         .clientNotRunning,

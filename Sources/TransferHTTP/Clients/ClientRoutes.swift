@@ -23,6 +23,9 @@ struct ClientRoutes: Sendable {
         router.get("/v1/clients/{client}") { _, context in
             try await get(context.clientID(), tenant: context.requireTenant())
         }
+        router.delete("/v1/clients/{client}") { _, context in
+            try await remove(context.clientID(), tenant: context.requireTenant())
+        }
         router.post("/v1/clients/{client}/launch") { _, context in
             try await launch(context.clientID(), tenant: context.requireTenant())
         }
@@ -75,6 +78,7 @@ struct ClientRoutes: Sendable {
             id: id,
             kind: kind ?? .app
         )
+        guard client.removedAt == nil else { throw Problem.clientRemoved }
         guard kind ?? client.kind == client.kind else {
             throw Problem(.clientKindDiffers, "The client is of kind `\(client.kind.rawValue)`.")
         }
@@ -90,7 +94,9 @@ struct ClientRoutes: Sendable {
     }
 
     func launch(_ id: ClientID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(await stores.clients.launch(tenant: tenant, id: id))
+        let client = try await stores.clients.launch(tenant: tenant, id: id)
+        guard client?.removedAt == nil else { throw Problem.clientRemoved }
+        let answer = try Self.answer(client)
         // Events held back for the client are due now, and so are its background tasks.
         wake()
         onTimers()
@@ -130,6 +136,23 @@ struct ClientRoutes: Sendable {
         return answer
     }
 
+    func remove(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        guard id != .default else {
+            throw Problem(.clientNotRemovable, "A tenant has the client `default` always.")
+        }
+        guard let client = try await stores.clients.beginClientRemoval(tenant: tenant, id: id)
+        else {
+            throw Problem.unknownClient
+        }
+        // As for a force-quit.
+        wake()
+        return try .json(
+            ClientDocument(client),
+            status: .accepted,
+            location: APIPath.client(id.name)
+        )
+    }
+
     private static func answer(_ client: Client?) throws -> Answer {
         guard let client else { throw Problem.unknownClient }
         return try .json(ClientDocument(client))
@@ -143,7 +166,8 @@ extension ClientDocument {
             kind: client.kind.rawValue,
             lifecycle: client.lifecycle.rawValue,
             lifecycleChangedAt: Timestamp(client.lifecycleChangedAt),
-            createdAt: Timestamp(client.createdAt)
+            createdAt: Timestamp(client.createdAt),
+            removedAt: client.removedAt.map(Timestamp.init)
         )
     }
 }

@@ -9,6 +9,7 @@ enum RouteScopes {
         "GET /v1/clients": .read,
         "GET /v1/clients/{client}": .read,
         "PUT /v1/clients/{client}": .submit,
+        "DELETE /v1/clients/{client}": .control,
         "POST /v1/clients/{client}/launch": .control,
         "POST /v1/clients/{client}/background": .control,
         "POST /v1/clients/{client}/suspend": .control,

@@ -34,6 +34,8 @@ package struct Client: Sendable {
     package let lifecycle: Lifecycle
     package let lifecycleChangedAt: Date
     package let createdAt: Date
+    /// Since when the client is being removed with all it owns; nil for all others.
+    package let removedAt: Date?
 
     package init(
         id: ClientID,
@@ -41,7 +43,8 @@ package struct Client: Sendable {
         kind: Kind,
         lifecycle: Lifecycle,
         lifecycleChangedAt: Date,
-        createdAt: Date
+        createdAt: Date,
+        removedAt: Date? = nil
     ) {
         self.id = id
         self.log = log
@@ -49,5 +52,6 @@ package struct Client: Sendable {
         self.lifecycle = lifecycle
         self.lifecycleChangedAt = lifecycleChangedAt
         self.createdAt = createdAt
+        self.removedAt = removedAt
     }
 }

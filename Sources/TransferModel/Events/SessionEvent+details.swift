@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What events say about sessions and subscriptions.
+/// What events say about sessions, clients and subscriptions.
 extension SessionEvent {
     /// The summary of a generation in `session.events_finished`.
     package struct GenerationSummary: Equatable, Sendable {
@@ -71,6 +71,17 @@ extension SessionEvent {
             self.waitingToBegin = waitingToBegin
             self.waitingForAuthentication = waitingForAuthentication
             self.tasks = tasks
+        }
+    }
+
+    /// The client that `client.removed` is about, of which nothing else is left.
+    package struct RemovedClient: Equatable, Sendable {
+        package let id: ClientID
+        package let kind: Client.Kind
+
+        package init(id: ClientID, kind: Client.Kind) {
+            self.id = id
+            self.kind = kind
         }
     }
 

@@ -63,6 +63,8 @@ package struct SessionEvent: Sendable {
         case nothing
         /// An event in a client's own log.
         case client(ClientEvent)
+        /// `client.removed`
+        case clientRemoved(RemovedClient)
         /// `subscription.disabled`
         case subscriptionDisabled(DisabledSubscription)
         /// `subscription.events_expired`
@@ -98,6 +100,7 @@ package struct SessionEvent: Sendable {
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
         case clientLifecycleChanged = "client.lifecycle_changed"
+        case clientRemoved = "client.removed"
         case assertionExpiring = "assertion.expiring"
         case assertionExpired = "assertion.expired"
         case backgroundTaskLaunch = "background_task.launch"

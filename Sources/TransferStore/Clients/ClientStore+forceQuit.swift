@@ -21,6 +21,15 @@ extension ClientStore {
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func forceQuit(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
+        try await forceQuit(id, of: tenant, and: [])
+    }
+
+    /// Force-quits a client and does `more` in the same transaction.
+    func forceQuit(
+        _ id: ClientID,
+        of tenant: TenantID,
+        and more: [Query]
+    ) async throws(StoreError) -> Client? {
         let move = Self.requestMove(
             of: id,
             tenant,
@@ -87,7 +96,7 @@ extension ClientStore {
             """,
         ]
         let rows = try await database.run(
-            [Self.lock(id, of: tenant)] + move + quit + [Self.selectClient(tenant, id)]
+            [Self.lock(id, of: tenant)] + move + quit + more + [Self.selectClient(tenant, id)]
         )
         guard let client = try first(rows[rows.count - 1]) else { return nil }
         let sessions = try await sessionsToCancel(of: id, tenant, limit: Self.forceQuitSessionsMax)
@@ -100,12 +109,14 @@ extension ClientStore {
     /// After a force-quit its sessions accept tasks again, and their pending deliveries are due. A
     /// client that was not running is told which of its tasks wait for it.
     ///
-    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    /// - Returns: the client as it then is, unchanged when it is being removed, or nil when the
+    ///   tenant has none of that name.
     /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
     ///   done.
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
         for _ in 0..<Self.launchTriesMax {
             guard let before = try await client(tenant: tenant, id: id) else { return nil }
+            if before.removedAt != nil { return before }
             // Tasks that were outstanding at the force-quit do not come back with the client.
             if before.lifecycle == .forceQuit {
                 try await finishForceQuit(of: id, tenant)

@@ -74,9 +74,13 @@ extension ClientStore {
         """
     }
 
-    /// Whether a client, `c` unless it has another alias, is the one of that name.
+    /// Whether a client, `c` unless it has another alias, is the one of that name, and is not being
+    /// removed.
     static func isNamed(_ id: ClientID, _ tenant: TenantID, as alias: Query = "c") -> Query {
-        "\(alias).tenant_id = \(tenant.uuid) AND \(alias).identifier = \(id.name)"
+        """
+        \(alias).tenant_id = \(tenant.uuid) AND \(alias).identifier = \(id.name)
+        AND \(alias).removed_at IS NULL
+        """
     }
 
     /// Returns the statements that move a locked client `c` if it is as `condition` says.
@@ -185,5 +189,34 @@ extension ClientStore {
                 SELECT c.id FROM client c WHERE \(condition) AND c.lifecycle <> 'background'))
             """,
         ]
+    }
+}
+
+extension ClientStore {
+    /// Decides that a client is removed with all it owns: it is force-quit, and its subscriptions
+    /// end.
+    ///
+    /// From the commit on it takes nothing new and is not launched again; ``OwnerRemovalStore``
+    /// removes the rest. The call may be repeated.
+    ///
+    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    package func beginClientRemoval(tenant: TenantID, id: ClientID) async throws(StoreError)
+        -> Client?
+    {
+        try await forceQuit(
+            id,
+            of: tenant,
+            and: [
+                // Those deleted before too: a later client of the name must not meet their logs.
+                """
+                UPDATE subscription b SET deleted_at = '-infinity'
+                WHERE b.tenant_id = \(tenant.uuid) AND b.client = \(id.name)
+                    AND EXISTS (SELECT 1 FROM client c WHERE \(Self.isNamed(id, tenant)))
+                """,
+                """
+                UPDATE client c SET removed_at = clock_timestamp() WHERE \(Self.isNamed(id, tenant))
+                """,
+            ]
+        )
     }
 }

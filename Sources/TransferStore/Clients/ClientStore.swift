@@ -13,7 +13,7 @@ extension ClientStore {
     /// Creates the tenant's client `id`, unless it exists.
     ///
     /// - Returns: the client, whose kind may differ if it existed, and whether this call created
-    ///   it.
+    ///   it; one that is being removed stays so.
     package func putClient(
         tenant: TenantID,
         id: ClientID,
@@ -72,7 +72,7 @@ extension ClientStore {
 
     /// The columns of a client `c`.
     static let clientColumns: Query = """
-        c.id, c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at
+        c.id, c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at, c.removed_at
         """
 }
 
@@ -84,7 +84,8 @@ extension Client: RowDecodable {
             kind: try row.word("kind"),
             lifecycle: try row.word("lifecycle"),
             lifecycleChangedAt: try row.decode("lifecycle_changed_at"),
-            createdAt: try row.decode("created_at")
+            createdAt: try row.decode("created_at"),
+            removedAt: try row.decodeIfPresent("removed_at")
         )
     }
 }

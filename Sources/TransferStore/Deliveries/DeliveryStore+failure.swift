@@ -68,39 +68,17 @@ extension DeliveryStore {
         return try row.decode("is_disabled") ? .disabled : .recorded
     }
 
-    /// Writes `subscription.disabled` for the tenant's other subscriptions.
-    ///
-    /// Expects `disabled`. Events without a session have counters and deliveries like those of a
-    /// session, under the tenant's own identifier.
-    private static let tellOfDisabled: Query = """
-        counter AS (
-            INSERT INTO session_progress AS p (session_id, last_sequence)
-            SELECT tenant_id, 1 FROM disabled
-            ON CONFLICT (session_id) DO UPDATE SET last_sequence = p.last_sequence + 1
-            RETURNING p.session_id, p.last_sequence - 1 AS base
-        ),
-        event_row AS (
-            \(EventRuns.insertEvents("""
-                SELECT c.session_id, c.base + 1, 'subscription.disabled', 0, clock_timestamp(),
-                    jsonb_build_object(
-                        'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
-                        floor(extract(epoch FROM x.failing_since) * 1000)::bigint)
-                FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
-                """))
-        ),
-        news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
-        wake AS (
-            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT b.id, c.session_id, c.base, now()
-            FROM counter c
-            JOIN subscription b ON b.tenant_id = c.session_id AND b.deleted_at IS NULL
-                AND b.session_identifier IS NULL AND b.client IS NULL
-            WHERE NOT EXISTS (SELECT 1 FROM disabled x WHERE x.id = b.id)
-            ORDER BY b.id
-            ON CONFLICT (subscription_id, session_id)
-            DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
-        )
-        """
+    /// Writes `subscription.disabled` for the tenant's other subscriptions; expects `disabled`.
+    private static let tellOfDisabled = EventRuns.recordTenantEvent(
+        .subscriptionDisabled,
+        of: "disabled",
+        details: """
+            jsonb_build_object(
+                'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
+                floor(extract(epoch FROM x.failing_since) * 1000)::bigint)
+            """,
+        tells: "NOT EXISTS (SELECT 1 FROM disabled x WHERE x.id = b.id)"
+    )
 
     /// Returns the end of the pause after this many failures in a row; NULL when there is none.
     private static func pauseEnd(after failures: Query, _ health: DeliveryHealth) -> Query {

@@ -57,6 +57,21 @@ extension SessionEvent.PendingTasks {
     }
 }
 
+private struct StoredRemoval: Decodable {
+    let client: String
+    let kind: String
+}
+
+extension SessionEvent.RemovedClient {
+    init(_ row: StoredRow) throws(StoreError) {
+        let stored = try row.details(as: StoredRemoval.self)
+        guard let kind = Client.Kind(rawValue: stored.kind) else {
+            throw StoreError(decoding: "unknown kind of a removed client")
+        }
+        self.init(id: ClientID(stored: stored.client), kind: kind)
+    }
+}
+
 private struct StoredDisablement: Decodable {
     let subscription_id: UUID
     let reason: String

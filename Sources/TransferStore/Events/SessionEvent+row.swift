@@ -35,6 +35,7 @@ extension SessionEvent.Payload {
             self = .client(.assertion(try ClientEvent.AssertionNotice(row)))
         case .backgroundTaskLaunch, .backgroundTaskExpiring, .backgroundTaskExpired:
             self = .client(.run(try ClientEvent.RunNotice(row)))
+        case .clientRemoved: self = .clientRemoved(try SessionEvent.RemovedClient(row))
         case .subscriptionDisabled:
             self = .subscriptionDisabled(try SessionEvent.DisabledSubscription(row))
         case .subscriptionEventsExpired:

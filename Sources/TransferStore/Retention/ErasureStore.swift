@@ -135,6 +135,14 @@ extension ErasureStore {
             retried_row AS (
                 DELETE FROM retried_failure WHERE session_id = ANY (\(Self.emptyOnes))
             ),
+            answer_row AS (
+                DELETE FROM session_credential WHERE session_id = ANY (\(Self.emptyOnes))
+                RETURNING credential_id
+            ),
+            credential_row AS (
+                DELETE FROM credential WHERE id = ANY (ARRAY(SELECT credential_id FROM answer_row))
+                    AND name IS NULL
+            ),
             feed_row AS (
                 DELETE FROM feed_session WHERE session_id = ANY (\(Self.emptyOnes))
             ),

@@ -9,5 +9,5 @@ enum RetentionWork: String {
     case sessions
     case subscriptions
     case tasks
-    case tenants
+    case owners
 }

@@ -46,7 +46,7 @@ extension SessionStore {
         let rows = try await database.run([
             """
             SELECT kind FROM client
-            WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name)
+            WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name) AND removed_at IS NULL
             FOR SHARE
             """,
             """
@@ -79,6 +79,7 @@ extension SessionStore {
                     \(configuration.isDiscretionary), \(Int32.random(in: 1...Session.firstRevisionMax))
                 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                    AND c.removed_at IS NULL
                     AND (c.kind = 'app'
                         OR \(configuration.sharedContainerIdentifier != nil))
                     -- Counted only for one that is new.

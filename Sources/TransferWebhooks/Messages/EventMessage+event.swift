@@ -33,6 +33,8 @@ extension EventMessage {
             data.pendingTaskIDs = pending.tasks.map(\.description)
         case .nothing: break
         case .client(let event): data.add(event)
+        case .clientRemoved(let client):
+            data.removedClient = RemovedClient(client: client.id.name, kind: client.kind.rawValue)
         case .subscriptionDisabled(let subscription):
             data.subscription = DisabledSubscription(subscription)
         case .eventsExpired(let events): data.expiredEvents = ExpiredEvents(events)

@@ -26,7 +26,7 @@ struct RemoveTenant: AsyncParsableCommand {
 
     func run() async throws {
         try await Command.withStore(database) { database in
-            let store = TenantRemovalStore(database)
+            let store = OwnerRemovalStore(database)
             guard let holdings = try await store.tenantHoldings(named: name) else {
                 throw ValidationError("There is no tenant of that name.")
             }

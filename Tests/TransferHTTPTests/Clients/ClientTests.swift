@@ -37,6 +37,44 @@ import TransferWire
         }
     }
 
+    @Test func isRemovedWithAllItOwns() async throws {
+        try await APIServer.run { server in
+            let path = "/v1/clients/share"
+            try await server.send("PUT", path)
+            try await server.send("PUT", "/v1/sessions/s?client=share")
+            let begun = try await server.send("DELETE", path)
+            #expect(begun.status == 202)
+            #expect(begun.fields["location"] == path)
+            #expect(try begun.json(ClientDocument.self).removedAt != nil)
+            #expect(try await server.send("DELETE", path).status == 202)
+            let seen = try await server.send("GET", path).json(ClientDocument.self)
+            #expect(seen.removedAt != nil && seen.lifecycle == "force_quit")
+            #expect(try await server.send("PUT", path).code == .clientRemoved)
+            #expect(try await server.send("POST", "\(path)/launch").code == .clientRemoved)
+            let made = try await server.send("PUT", "/v1/sessions/t?client=share")
+            #expect(made.code == .unknownClient)
+            let foreign = try await server.send("DELETE", path, as: server.second)
+            #expect(foreign.code == .unknownClient)
+            for _ in 0..<20 where try await !server.stores.removalTurn() {}
+            #expect(try await server.send("GET", path).code == .unknownClient)
+            #expect(try await server.send("DELETE", path).code == .unknownClient)
+            #expect(try await server.send("PUT", path).status == 201)
+            let sessions = try await server.send("GET", "/v1/sessions?client=share")
+            #expect(sessions.text == #"{"items":[],"has_more":false}"#)
+            let feed = try await server.send("GET", "/v1/events").json(EventPage.self)
+            let told = try #require(feed.items.first { $0.type == "client.removed" })
+            #expect(told.data.client == nil && told.data.removedClient?.client == "share")
+        }
+    }
+
+    @Test func theDefaultOneStays() async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send("DELETE", "/v1/clients/default")
+            #expect(answer.code == .clientNotRemovable)
+            #expect(try await server.send("GET", "/v1/clients/default").status == 200)
+        }
+    }
+
     @Test(arguments: ["a%20b", "%00", "a%2Fb", String(repeating: "x", count: 65), "é"])
     func aNameNeedsNoEscapes(name: String) async throws {
         try await APIServer.run { server in

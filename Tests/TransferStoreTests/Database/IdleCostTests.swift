@@ -51,8 +51,8 @@ import TransferTestSupport
             Question("pruneIdempotencyKeys") {
                 _ = try await $0.idempotency.pruneIdempotencyKeys()
             },
-            Question("tenantsBeingRemoved") {
-                _ = try await $0.tenantRemovals.tenantsBeingRemoved()
+            Question("ownersBeingRemoved") {
+                _ = try await $0.ownerRemovals.ownersBeingRemoved()
             },
             Question("pruneHosts") { _ = try await $0.hosts.pruneHosts() },
             Question("promoteDue") { _ = try await $0.queue.promoteDue() },

@@ -7,78 +7,15 @@ import TransferTestSupport
 
 /// The removal of a tenant with everything that it owns.
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct TenantRemovalTests {
-    private static let rounds = 400
-
-    /// Does one turn of each chore that takes part; a `worker` also lets go of what was taken away.
-    ///
-    /// - Returns: whether nothing is left to remove.
-    private func turn(_ stores: Stores, worker: WorkerIdentity? = nil) async throws -> Bool {
-        for tenant in try await stores.tenantRemovals.tenantsBeingRemoved() {
-            if try await stores.retention.pruneSubscriptions(deletedBefore: .seconds(86_400)) {
-                continue
-            }
-            guard try await stores.tenantRemovals.advanceTenantRemoval(tenant) == .files else {
-                continue
-            }
-            try await stores.tenantRemovals.finishTenantRemoval(tenant)
-        }
-        try await stores.cancellations.continueCancellations()
-        if let worker {
-            let controls = try await stores.workers.controls(incarnation: worker.incarnation)
-            try await stores.workers.removeRevocations(controls.revocations)
-        }
-        let parts = try await stores.parts.abandonedParts()
-        try await stores.parts.forgetAbandonedParts(parts.map(\.fence))
-        try await stores.erasure.erase(stores.erasure.tasksToErase().map(\.task))
-        _ = try await stores.counts.foldMoves()
-        return try await stores.tenantRemovals.tenantsBeingRemoved().isEmpty
-    }
-
     /// Removes the tenant to the end; each round is that of another process.
     private func remove(
         _ fixture: StoreFixture,
-        after round: (Int) async throws -> Void = { _ in }
+        after round: () async throws -> Void = {}
     ) async throws {
-        let stores = fixture.stores
-        #expect(try await stores.tenantRemovals.beginTenantRemoval(named: "test"))
-        #expect(try await !stores.tenantRemovals.beginTenantRemoval(named: "test"))
-        for number in 0..<Self.rounds {
-            if try await turn(Stores(stores.database), worker: fixture.worker) { return }
-            try await round(number)
-        }
-        Issue.record("not removed after \(Self.rounds) rounds")
-    }
-
-    /// The tables with a column for one of `identifiers`, and how many rows of them.
-    private func rows(
-        of identifiers: [String: [UUID]],
-        _ fixture: StoreFixture
-    ) async throws -> [String: Int64] {
-        let columns = try await fixture.aside.execute(
-            """
-            SELECT c.table_name::text AS name, c.column_name::text AS column
-            FROM information_schema.columns c
-            JOIN information_schema.tables t USING (table_schema, table_name)
-            WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'
-                AND c.column_name = ANY (\(Array(identifiers.keys)))
-                -- Entries of the log stay, and partitions are counted with their parents.
-                AND c.table_name <> 'audit_entry' AND c.table_name NOT LIKE '%\\_default'
-                AND c.table_name !~ '_[0-9]{8}$'
-            """
-        )
-        var found: [String: Int64] = [:]
-        for row in columns {
-            let name: String = try row.decode("name")
-            let column: String = try row.decode("column")
-            let count = try await fixture.count(
-                """
-                SELECT count(*) AS count FROM \(identifier: name)
-                WHERE \(identifier: column) = ANY (\(identifiers[column] ?? []))
-                """
-            )
-            if count > 0 { found["\(name).\(column)"] = count }
-        }
-        return found
+        let removals = fixture.stores.ownerRemovals
+        #expect(try await removals.beginTenantRemoval(named: "test"))
+        #expect(try await !removals.beginTenantRemoval(named: "test"))
+        try await fixture.removeOwners(after: round)
     }
 
     private func identifiers(
@@ -91,7 +28,7 @@ import TransferTestSupport
         let clients = try await select("SELECT id FROM client WHERE tenant_id = \(tenant.uuid)")
         return [
             "tenant_id": [tenant.uuid], "client_id": clients,
-            "session_id": clients
+            "session_id": clients + [tenant.uuid]
                 + (try await select("SELECT id FROM session WHERE tenant_id = \(tenant.uuid)")),
             "task_id": try await select("SELECT id FROM task WHERE tenant_id = \(tenant.uuid)"),
             "subscription_id": try await select(
@@ -160,25 +97,25 @@ import TransferTestSupport
         try await fill(fixture)
         let stores = fixture.stores
         let holdings = try #require(
-            try await stores.tenantRemovals.tenantHoldings(named: "test")
+            try await stores.ownerRemovals.tenantHoldings(named: "test")
         )
         #expect(holdings.sessions == 3 && holdings.subscriptions == 1 && holdings.keys == 1)
         #expect(holdings.tasks == 10)
         let mine = try await identifiers(of: fixture.tenant, fixture)
         let theirs = try await identifiers(of: other, fixture)
-        let before = try await rows(of: theirs, fixture)
-        #expect(try await rows(of: mine, fixture).count > 15)
+        let before = try await fixture.rows(of: theirs)
+        #expect(try await fixture.rows(of: mine).count > 15)
         try await remove(fixture)
-        #expect(try await rows(of: mine, fixture) == [:])
-        #expect(try await rows(of: theirs, fixture) == before)
-        #expect(try await stores.tenantRemovals.tenantHoldings(named: "test") == nil)
+        #expect(try await fixture.rows(of: mine) == [:])
+        #expect(try await fixture.rows(of: theirs) == before)
+        #expect(try await stores.ownerRemovals.tenantHoldings(named: "test") == nil)
         try await fixture.checkInvariants()
     }
 
     @Test func itsKeysEndAndItsNameIsFreeAtOnce() async throws {
         let fixture = try await StoreFixture()
         let stores = fixture.stores
-        #expect(try await stores.tenantRemovals.beginTenantRemoval(named: "test"))
+        #expect(try await stores.ownerRemovals.beginTenantRemoval(named: "test"))
         #expect(try await stores.keys.goodAPIKeys(among: ["test"]).isEmpty)
         let again = try await stores.keys.createAPIKey(
             NewAPIKey(id: "new", secretSHA256: Array(repeating: 2, count: 32), name: "new"),
@@ -195,14 +132,14 @@ import TransferTestSupport
         try await fixture.submit(2)
         let claims = try await fixture.claim()
         #expect(claims.count == 2)
-        #expect(try await stores.tenantRemovals.beginTenantRemoval(named: "test"))
-        for _ in 0..<10 { #expect(try await !turn(stores)) }
+        #expect(try await stores.ownerRemovals.beginTenantRemoval(named: "test"))
+        for _ in 0..<10 { #expect(try await !stores.removalTurn()) }
         let controls = try await stores.workers.controls(incarnation: fixture.worker.incarnation)
         #expect(Set(controls.revocations) == Set(claims.map(\.fence)))
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 2)
         try await stores.workers.removeRevocations(claims.map(\.fence))
-        for _ in 0..<20 where try await !turn(stores) {}
-        #expect(try await stores.tenantRemovals.tenantsBeingRemoved().isEmpty)
+        for _ in 0..<20 where try await !stores.removalTurn() {}
+        #expect(try await stores.ownerRemovals.ownersBeingRemoved().isEmpty)
     }
 
     /// A session of any size goes in pages, so that no statement holds others up.
@@ -213,7 +150,7 @@ import TransferTestSupport
         while try await fixture.stores.counts.foldMoves() > 0 {}
         var left = count
         var ended: Int64 = 0
-        try await remove(fixture) { _ in
+        try await remove(fixture) {
             let now = try await fixture.count("SELECT count(*) AS count FROM task")
             let kept = try await fixture.count("SELECT count(*) AS count FROM outcome")
             let done = kept + count - now

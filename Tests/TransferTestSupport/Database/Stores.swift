@@ -42,7 +42,7 @@ package struct Stores: Sendable {
     package let verification: VerificationStore
     package let counts: CountStore
     package let audit: AuditStore
-    package let tenantRemovals: TenantRemovalStore
+    package let ownerRemovals: OwnerRemovalStore
 
     /// Makes all stores over `database`.
     package init(_ database: Database) {
@@ -85,6 +85,6 @@ package struct Stores: Sendable {
         verification = VerificationStore(database)
         counts = CountStore(database)
         audit = AuditStore(database)
-        tenantRemovals = TenantRemovalStore(database)
+        ownerRemovals = OwnerRemovalStore(database)
     }
 }

@@ -17,6 +17,8 @@ public struct TransferEvent: Sendable {
         case sessionInvalidated
         /// The client moved from one state of life to another.
         case lifecycleChanged(ClientEventDocument.Lifecycle)
+        /// Nothing is left of a removed client.
+        case clientRemoved(EventMessage.RemovedClient)
         /// The time of an assertion is ending, or over.
         case assertion(ClientEventDocument.Assertion, isOver: Bool)
         /// A background task is launched, or its time is ending, or over.
@@ -140,6 +142,7 @@ extension TransferEvent.Kind {
             )
         case ("session", "invalidated"): return .sessionInvalidated
         case ("client", "lifecycle_changed"): return data.lifecycle.map { .lifecycleChanged($0) }
+        case ("client", "removed"): return data.removedClient.map { .clientRemoved($0) }
         case ("assertion", "expiring"):
             return data.assertion.map { .assertion($0, isOver: false) }
         case ("assertion", "expired"): return data.assertion.map { .assertion($0, isOver: true) }

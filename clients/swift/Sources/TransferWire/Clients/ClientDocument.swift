@@ -10,6 +10,8 @@ public struct ClientDocument: Codable, Sendable {
     public let lifecycleChangedAt: Timestamp
     /// The time at which the client was created.
     public let createdAt: Timestamp
+    /// Since when the client is being removed with all it owns; absent for all others.
+    public let removedAt: Timestamp?
 
     /// Creates the value from its parts.
     public init(
@@ -17,18 +19,21 @@ public struct ClientDocument: Codable, Sendable {
         kind: String,
         lifecycle: String,
         lifecycleChangedAt: Timestamp,
-        createdAt: Timestamp
+        createdAt: Timestamp,
+        removedAt: Timestamp? = nil
     ) {
         self.identifier = identifier
         self.kind = kind
         self.lifecycle = lifecycle
         self.lifecycleChangedAt = lifecycleChangedAt
         self.createdAt = createdAt
+        self.removedAt = removedAt
     }
 
     private enum CodingKeys: String, CodingKey {
         case identifier, kind, lifecycle
         case lifecycleChangedAt = "lifecycle_changed_at"
         case createdAt = "created_at"
+        case removedAt = "removed_at"
     }
 }

@@ -49,6 +49,8 @@ public struct EventMessage: Codable, Sendable {
         public var expiredEvents: ExpiredEvents?
         /// The move of the client, only in `client.lifecycle_changed`.
         public var lifecycle: ClientEventDocument.Lifecycle?
+        /// The removed client, only in `client.removed`.
+        public var removedClient: RemovedClient?
         /// The assertion, only in `assertion.expiring` and `assertion.expired`.
         public var assertion: ClientEventDocument.Assertion?
         /// The run, only in `background_task.*`.
@@ -98,6 +100,7 @@ public struct EventMessage: Codable, Sendable {
             case sessionIdentifier = "session_identifier"
             case sessionID = "session_id"
             case expiredEvents = "expired_events"
+            case removedClient = "removed_client"
             case waitingToBegin = "waiting_to_begin"
             case waitingForAuthentication = "waiting_for_authentication"
             case pendingTaskIDs = "pending_task_ids"
@@ -179,6 +182,20 @@ public struct EventMessage: Codable, Sendable {
             case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
             case countOfBytesSent = "count_of_bytes_sent"
             case countOfBytesExpectedToSend = "count_of_bytes_expected_to_send"
+        }
+    }
+
+    /// The client that `client.removed` is about; another one may have its name since.
+    public struct RemovedClient: Codable, Sendable {
+        /// The name of the client.
+        public let client: String
+        /// The kind: `app` or `extension`.
+        public let kind: String
+
+        /// Creates the value from its parts.
+        public init(client: String, kind: String) {
+            self.client = client
+            self.kind = kind
         }
     }
 

@@ -124,6 +124,10 @@ extension ProblemDetails {
         case clientKindDiffers = "client_kind_differs"
         /// The client was force-quit; its sessions accept nothing new before its launch.
         case clientForceQuit = "client_force_quit"
+        /// The client is being removed with all it owns.
+        case clientRemoved = "client_removed"
+        /// The client is the one that every tenant has.
+        case clientNotRemovable = "client_not_removable"
         /// The client is not running; `launch` or `background` reports that it is.
         case clientNotRunning = "client_not_running"
         /// The client holds assertions, which have to end first.
@@ -238,7 +242,8 @@ extension ProblemDetails {
                 .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
-            case .clientKindDiffers, .clientForceQuit, .clientNotRunning, .assertionsHeld,
+            case .clientKindDiffers, .clientForceQuit, .clientRemoved, .clientNotRemovable,
+                .clientNotRunning, .assertionsHeld,
                 .identifierTaken, .handlerRegistered, .immediateRunIneligible, .runEnded,
                 .sessionKindDiffers, .sessionFinishing,
                 .sessionEnded, .bodyGone, .taskNotCompleted,
@@ -290,6 +295,8 @@ extension ProblemDetails {
             case .unknownResumeData: "There is no such resume data"
             case .clientKindDiffers: "The client has another kind"
             case .clientForceQuit: "The client was force-quit"
+            case .clientRemoved: "The client is being removed"
+            case .clientNotRemovable: "The client is never removed"
             case .clientNotRunning: "The client is not running"
             case .assertionsHeld: "The client holds assertions"
             case .notPermitted: "The background task is not permitted"

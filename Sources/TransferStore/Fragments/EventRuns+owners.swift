@@ -113,3 +113,52 @@ extension EventRuns {
         """
     }
 }
+
+/// What tenants are told, in a log of their own.
+extension EventRuns {
+    /// The CTEs that write an event of a tenant and make it due to the subscriptions `b` of the
+    /// whole tenant, those for which `condition` is true.
+    ///
+    /// Events without a session have counters and deliveries like those of a session, under the
+    /// tenant's own identifier.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind of the event.
+    ///   - subject: a CTE with the column `tenant_id` and at most one row.
+    ///   - details: what the event says, an expression of the columns of that row, `x`.
+    ///   - condition: which subscriptions are told.
+    /// - Returns: `counter(session_id, base)` and what follows from it.
+    static func recordTenantEvent(
+        _ kind: SessionEvent.Kind,
+        of subject: Query,
+        details: Query,
+        tells condition: Query = "true"
+    ) -> Query {
+        """
+        counter AS (
+            INSERT INTO session_progress AS p (session_id, last_sequence)
+            SELECT x.tenant_id, 1 FROM \(subject) x
+            ON CONFLICT (session_id) DO UPDATE SET last_sequence = p.last_sequence + 1
+            RETURNING p.session_id, p.last_sequence - 1 AS base
+        ),
+        event_row AS (
+            \(insertEvents("""
+                SELECT c.session_id, c.base + 1, \(kind.rawValue), 0, clock_timestamp(), \(details)
+                FROM counter c JOIN \(subject) x ON x.tenant_id = c.session_id
+                """))
+        ),
+        news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
+        wake AS (
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT b.id, c.session_id, c.base, now()
+            FROM counter c
+            JOIN subscription b ON b.tenant_id = c.session_id AND b.deleted_at IS NULL
+                AND b.session_identifier IS NULL AND b.client IS NULL
+            WHERE \(condition)
+            ORDER BY b.id
+            ON CONFLICT (subscription_id, session_id)
+            DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
+        )
+        """
+    }
+}

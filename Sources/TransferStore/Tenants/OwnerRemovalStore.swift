@@ -2,29 +2,30 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The removal of tenants with everything that they own, in pages that any instance continues.
-package struct TenantRemovalStore: Sendable {
+/// The removal of tenants, and of single clients, with everything that they own, in pages that any
+/// instance continues.
+package struct OwnerRemovalStore: Sendable {
     let database: Database
 
     package init(_ database: Database) { self.database = database }
 }
 
-extension TenantRemovalStore {
+extension OwnerRemovalStore {
     /// The number of sessions examined by one page.
     static let sessionsMax = 100
     /// The number of rows that one page removes from a table.
     static let rowsMax = 1000
-    /// The number of tenants removed at the same time.
-    private static let tenantsMax = 100
+    /// The number of tenants, and of clients, removed at the same time.
+    private static let ownersMax = 100
 
-    /// What is left of a tenant after a page.
+    /// What is left of an owner after a page.
     package enum Rest: Equatable, Sendable {
         /// Rows for another page.
         case more
         /// Sessions or subscriptions that others cancel, erase or remove first.
         case waiting
-        /// Files, if any, and the tenant itself.
-        case files
+        /// The row of the owner itself and, of a tenant, files.
+        case itself
     }
 
     /// Returns what a tenant owns, or nil when there is none of that name.
@@ -88,33 +89,49 @@ extension TenantRemovalStore {
         return rows[2].affectedCount == 1
     }
 
-    /// Returns tenants that are being removed, the first of them if there are many.
-    package func tenantsBeingRemoved() async throws(StoreError) -> [TenantID] {
-        let rows = try await database.run(
+    /// Returns what is being removed, the first of each kind if there are many.
+    package func ownersBeingRemoved() async throws(StoreError) -> [RemovedOwner] {
+        let rows = try await database.run([
             """
-            SELECT id FROM tenant WHERE removed_at IS NOT NULL ORDER BY id LIMIT \(Self.tenantsMax)
+            SELECT id FROM tenant WHERE removed_at IS NOT NULL ORDER BY id LIMIT \(Self.ownersMax)
+            """,
             """
-        )
-        return try rows.map { row throws(StoreError) in try row.tenant("id") }
+            SELECT c.id, c.tenant_id, c.identifier FROM client c
+            WHERE c.removed_at IS NOT NULL
+                -- Those of a tenant that is being removed go with it.
+                AND (SELECT t.removed_at FROM tenant t WHERE t.id = c.tenant_id) IS NULL
+            ORDER BY c.id LIMIT \(Self.ownersMax)
+            """,
+        ])
+        let tenants = try rows[0].map { row throws(StoreError) in
+            RemovedOwner.tenant(try row.tenant("id"))
+        }
+        let clients = try rows[1].map { row throws(StoreError) in
+            RemovedOwner.client(
+                try row.client("identifier"),
+                log: try row.session("id"),
+                of: try row.tenant("tenant_id")
+            )
+        }
+        return tenants + clients
     }
 
-    /// Removes a page of what a tenant owns, one instance at a time.
+    /// Removes a page of what belongs to an owner, one instance at a time.
     ///
     /// Sessions end first, and their tasks are cancelled and erased as those of ephemeral sessions
     /// are; the rest follows. Nothing is remembered between two pages: each finds what is left.
-    package func advanceTenantRemoval(_ tenant: TenantID) async throws(StoreError) -> Rest {
-        try await endWhatIsNew(of: tenant)
-        try await endSessions(of: tenant)
+    package func advanceRemoval(of owner: RemovedOwner) async throws(StoreError) -> Rest {
+        try await endWhatIsNew(of: owner)
+        try await endSessions(of: owner)
         let rows = try await database.run([
-            forgetExpiredTasks(of: tenant),
-            eraseSessions(of: tenant),
+            forgetExpiredTasks(of: owner),
+            eraseSessions(of: owner),
             """
-            SELECT \(PartitionStore.isElected(for: .tenants)) AS is_elected,
-                (SELECT s.id FROM session s WHERE s.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL
-                AND (SELECT b.id FROM subscription b
-                    WHERE b.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL
-                AND (SELECT m.tenant_id FROM task_move m
-                    WHERE m.tenant_id = \(tenant.uuid) LIMIT 1) IS NULL AS is_empty
+            SELECT \(PartitionStore.isElected(for: .owners)) AS is_elected,
+                (SELECT s.id FROM session s WHERE \(owner.hasSession) LIMIT 1) IS NULL
+                AND (SELECT b.id FROM subscription b WHERE \(owner.hasSubscription) LIMIT 1) IS NULL
+                AND (SELECT m.tenant_id FROM task_move m WHERE \(owner.hasNews) LIMIT 1) IS NULL
+                AS is_empty
             """,
         ])
         let forgotten = try rows[0].first?.decode("removed", as: Int64.self) ?? 0
@@ -122,41 +139,46 @@ extension TenantRemovalStore {
         guard try row.decode("is_empty") else {
             return forgotten == Int64(Self.rowsMax) ? .more : .waiting
         }
-        return try await removeRest(of: tenant) ? .more : .files
+        return try await removeRest(of: owner) ? .more : .itself
     }
 
     /// Ends what a request that was under way has added since.
-    private func endWhatIsNew(of tenant: TenantID) async throws(StoreError) {
-        _ = try await database.run([
-            """
-            UPDATE api_key SET revoked_at = clock_timestamp()
-            WHERE tenant_id = \(tenant.uuid) AND revoked_at IS NULL
-            """,
+    private func endWhatIsNew(of owner: RemovedOwner) async throws(StoreError) {
+        var ends: [Query] = [
             """
             UPDATE subscription SET deleted_at = '-infinity' WHERE id = ANY (ARRAY(
                 SELECT b.id FROM subscription b
-                WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+                WHERE \(owner.hasSubscription) AND b.deleted_at IS NULL
                 ORDER BY b.id LIMIT \(Self.rowsMax)))
-            """,
-        ])
+            """
+        ]
+        if case .tenant(let tenant) = owner {
+            ends.append(
+                """
+                UPDATE api_key SET revoked_at = clock_timestamp()
+                WHERE tenant_id = \(tenant.uuid) AND revoked_at IS NULL
+                """
+            )
+        }
+        _ = try await database.run(ends)
     }
 
-    /// The first sessions of a tenant, which are gone before those behind them are looked at.
-    private func chosen(of tenant: TenantID) -> Query {
+    /// The first sessions of an owner, which are gone before those behind them are looked at.
+    private func chosen(of owner: RemovedOwner) -> Query {
         """
         chosen AS MATERIALIZED (
             SELECT s.id, s.invalidated_at FROM session s
-            WHERE s.tenant_id = \(tenant.uuid) AND \(PartitionStore.isElected(for: .tenants))
+            WHERE \(owner.hasSession) AND \(PartitionStore.isElected(for: .owners))
             ORDER BY s.client, s.id LIMIT \(Self.sessionsMax)
         )
         """
     }
 
     /// Ends living sessions as an invalidation does; their tasks are cancelled in pages.
-    private func endSessions(of tenant: TenantID) async throws(StoreError) {
+    private func endSessions(of owner: RemovedOwner) async throws(StoreError) {
         _ = try await database.run(
             """
-            WITH \(chosen(of: tenant)),
+            WITH \(chosen(of: owner)),
             locked AS MATERIALIZED (
                 SELECT p.session_id
                 FROM chosen c JOIN session_progress p ON p.session_id = ANY (ARRAY[c.id])
@@ -179,10 +201,11 @@ extension TenantRemovalStore {
         )
     }
 
-    /// Returns the statement that removes what was kept of expired tasks and retried failures.
-    private func forgetExpiredTasks(of tenant: TenantID) -> Query {
+    /// Returns the statement that removes what was kept of expired tasks, retried failures and bulk
+    /// operations.
+    private func forgetExpiredTasks(of owner: RemovedOwner) -> Query {
         """
-        WITH \(chosen(of: tenant)),
+        WITH \(chosen(of: owner)),
         removed AS (
             DELETE FROM expired_task WHERE ctid = ANY (ARRAY(
                 SELECT x.row FROM chosen c CROSS JOIN LATERAL (
@@ -190,6 +213,10 @@ extension TenantRemovalStore {
                     LIMIT \(Self.rowsMax)) x
                 LIMIT \(Self.rowsMax)))
             RETURNING task_id
+        ),
+        operation_row AS (
+            DELETE FROM bulk_operation WHERE session_id = ANY (ARRAY(
+                SELECT c.id FROM chosen c WHERE c.invalidated_at IS NOT NULL))
         ),
         string_row AS (
             DELETE FROM client_string_change WHERE task_id = ANY (ARRAY(SELECT task_id FROM removed))
@@ -209,9 +236,9 @@ extension TenantRemovalStore {
 
     /// Returns the statement that gives ended sessions to the erasure, which waits for no subscriber
     /// of theirs.
-    private func eraseSessions(of tenant: TenantID) -> Query {
+    private func eraseSessions(of owner: RemovedOwner) -> Query {
         """
-        WITH \(chosen(of: tenant))
+        WITH \(chosen(of: owner))
         INSERT INTO erasure AS e (session_id, begun_at)
         SELECT c.id, '-infinity'::timestamptz FROM chosen c
         WHERE c.invalidated_at IS NOT NULL
@@ -223,23 +250,97 @@ extension TenantRemovalStore {
         """
     }
 
-    /// Removes a tenant of which nothing else is left.
+    /// Removes an owner of which nothing else is left; the tenant of a client is told by
+    /// `client.removed`.
     ///
     /// - Returns: false when there was none.
     @discardableResult
-    package func finishTenantRemoval(_ tenant: TenantID) async throws(StoreError) -> Bool {
-        let clients: Query = "ARRAY(SELECT c.id FROM client c WHERE c.tenant_id = \(tenant.uuid))"
-        let rows = try await database.run([
-            "DELETE FROM feed_session WHERE session_id = ANY (\(clients))",
-            "DELETE FROM session_progress WHERE session_id = ANY (\(clients))",
-            "DELETE FROM timer WHERE subject = ANY (\(clients))",
-            "DELETE FROM client WHERE tenant_id = \(tenant.uuid)",
-            "DELETE FROM api_key WHERE tenant_id = \(tenant.uuid)",
-            "DELETE FROM tenant_task_count WHERE tenant_id = \(tenant.uuid)",
-            "DELETE FROM feed_tenant WHERE tenant_id = \(tenant.uuid)",
-            "DELETE FROM pause WHERE tenant_id = \(tenant.uuid)",
-            "DELETE FROM tenant WHERE id = \(tenant.uuid) AND removed_at IS NOT NULL",
-        ])
+    package func finishRemoval(of owner: RemovedOwner) async throws(StoreError) -> Bool {
+        let removal: [Query] =
+            switch owner {
+            case .tenant(let tenant):
+                [
+                    "DELETE FROM client WHERE tenant_id = \(tenant.uuid)",
+                    "DELETE FROM api_key WHERE tenant_id = \(tenant.uuid)",
+                    "DELETE FROM tenant_task_count WHERE tenant_id = \(tenant.uuid)",
+                    "DELETE FROM feed_tenant WHERE tenant_id = \(tenant.uuid)",
+                    "DELETE FROM pause WHERE tenant_id = \(tenant.uuid)",
+                    "DELETE FROM tenant WHERE id = \(tenant.uuid) AND removed_at IS NOT NULL",
+                ]
+            case .client(_, let log, _): [Self.removeClient(log)]
+            }
+        let rows = try await database.run(
+            [
+                // The clients first, as everywhere.
+                "SELECT c.id FROM client c WHERE c.id = ANY (\(owner.clients)) FOR UPDATE",
+                "DELETE FROM feed_session WHERE session_id = ANY (\(owner.logs))",
+                "DELETE FROM session_progress WHERE session_id = ANY (\(owner.logs))",
+                "DELETE FROM timer WHERE subject = ANY (\(owner.clients))",
+            ] + removal
+        )
         return rows[rows.count - 1].affectedCount == 1
+    }
+
+    private static func removeClient(_ log: SessionID) -> Query {
+        """
+        WITH gone AS (
+            DELETE FROM client WHERE id = \(log.uuid) AND removed_at IS NOT NULL
+            RETURNING tenant_id, identifier, kind
+        ),
+        \(EventRuns.recordTenantEvent(
+            .clientRemoved,
+            of: "gone",
+            details: "jsonb_build_object('client', x.identifier, 'kind', x.kind)"
+        ))
+        SELECT tenant_id FROM gone
+        """
+    }
+}
+
+/// What belongs to an owner. Of a client these are rows that name it, in the tenant's tables.
+extension RemovedOwner {
+    /// Whether a session `s` is the owner's.
+    var hasSession: Query {
+        switch self {
+        case .tenant(let tenant): "s.tenant_id = \(tenant.uuid)"
+        case .client(let client, log: _, of: let tenant):
+            "s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)"
+        }
+    }
+
+    /// Whether a subscription `b` is the owner's, which may have been deleted.
+    var hasSubscription: Query {
+        switch self {
+        case .tenant(let tenant): "b.tenant_id = \(tenant.uuid)"
+        case .client(let client, log: _, of: let tenant):
+            "b.tenant_id = \(tenant.uuid) AND b.client = \(client.name)"
+        }
+    }
+
+    /// Whether a row `m` of `task_move` is about the owner; of a client without sessions, about its
+    /// own log.
+    var hasNews: Query {
+        switch self {
+        case .tenant(let tenant): "m.tenant_id = \(tenant.uuid)"
+        case .client(_, let log, of: let tenant):
+            "m.tenant_id = \(tenant.uuid) AND m.session_id = \(log.uuid)"
+        }
+    }
+
+    /// The identifiers of the owner's clients, as an array.
+    var clients: Query {
+        switch self {
+        case .tenant(let tenant):
+            "ARRAY(SELECT c.id FROM client c WHERE c.tenant_id = \(tenant.uuid))"
+        case .client(_, let log, of: _): "ARRAY[\(log.uuid)]"
+        }
+    }
+
+    /// The logs of the owner outside its sessions, as an array.
+    var logs: Query {
+        switch self {
+        case .tenant(let tenant): "\(clients) || \(tenant.uuid)"
+        case .client: clients
+        }
     }
 }
