@@ -37,6 +37,8 @@ import TransferTestSupport
         #"{"url": "x", "kind": "data", "body": {"text": "a\nb"}, "method": "POST"}"#,
         #"{"url": "x", "body": {"json": {"a": [1, 2.5, "c", null, true]}}}"#,
         #"{"url": "x", "body": {"json": null, "form": [{"name": "a", "value": "b"}]}}"#,
+        #"{"url": "x", "body": {"multipart": [{"name": "a", "text": "b", "filename": null},"#
+            + #"{"name": "c", "base64": "AA==", "filename": "d", "content_type": "image/png"}]}}"#,
         #"{"url": "x", "timeout_for_request": 30, "a": [1, -2, 0.5, [], {}], "b": null}"#,
         #"{"url": "x", "a": {"b": {"c": null, "d": [true, false, "e"]}}, "f": 1.0, "g": 0}"#,
     ]
@@ -111,7 +113,8 @@ private struct RandomTasks {
         "url", "headers", "client_persisted_string", "earliest_begin_at", "autostart", "priority",
         "destination", "resume_data", "kind", "method", "components", "upload", "body", "a", "b",
         "timeout_for_request", "path", "overwrite", "staged", "base64", "text", "json", "form",
-        "name", "value", "scheme", "host", "port", "query_items", "", "é", "e\u{301}", "\\u0061",
+        "multipart", "filename", "content_type", "name", "value", "scheme",
+        "host", "port", "query_items", "", "é", "e\u{301}", "\\u0061",
         "u\\u0072l",
     ]
     private static let words = [
@@ -160,12 +163,13 @@ private struct RandomTasks {
         case "destination": object(["path"], depth: depth)
         case "components": object(["scheme", "host"], depth: depth)
         case "query_items", "form": "[\(object(["name", "value"], depth: depth))]"
+        case "multipart": "[\(object(["name"], depth: depth))]"
         case "earliest_begin_at": "\"2030-01-01T00:00:00Z\""
         case "autostart", "overwrite", "staged": Bool.random(using: &random) ? "true" : "false"
         case "priority", "port": Self.words.randomElement(using: &random) ?? ""
         case "a", "b", "timeout_for_request", "json", "": any(depth: depth)
         case "upload": "{\(member("path", "body", "staged", depth: depth))}"
-        case "body": "{\(member("base64", "text", "json", "form", depth: depth))}"
+        case "body": "{\(member("base64", "text", "json", "form", "multipart", depth: depth))}"
         default: string()
         }
     }
@@ -224,6 +228,9 @@ extension TaskRequest {
         for item in components?.queryItems ?? [] { texts += [item.name, item.value] }
         texts += [upload?.path, sentBody?.base64, sentBody?.text]
         for field in sentBody?.form ?? [] { texts += [field.name, field.value] }
+        for part in sentBody?.multipart ?? [] {
+            texts += [part.name, part.text, part.base64, part.filename, part.contentType]
+        }
         return texts.map { $0.map { Array($0.utf8) } }
     }
 }

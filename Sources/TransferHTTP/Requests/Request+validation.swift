@@ -14,11 +14,6 @@ extension TaskRequest {
         let errorsBefore = errors.count
         let target = target.address(at: "", into: &errors)
         var headers = HeaderRules.validate(headers ?? [:], at: "/headers", into: &errors)
-        if let type = (body ?? upload?.body)?.contentType,
-            !headers.contains(where: { $0.name.lowercased() == "content-type" })
-        {
-            headers.append(HTTPHeader(name: "Content-Type", value: type))
-        }
         let clientString = FieldRules.clientString(
             clientPersistedString,
             at: "",
@@ -50,7 +45,8 @@ extension TaskRequest {
             )
         }
         let options = TransferOptions(options, isTask: true, at: "", into: &errors)
-        let request = transferRequest(with: options, into: &errors)
+        let (request, type) = transferRequest(with: options, into: &errors)
+        addContentType(type, to: &headers, into: &errors)
         guard errors.count == errorsBefore, let target else { return nil }
         return TaskSubmission(
             id: id,
@@ -66,6 +62,27 @@ extension TaskRequest {
             options: options,
             request: request
         )
+    }
+
+    /// Adds the type of the body unless the task names another, which one with a boundary forbids.
+    private func addContentType(
+        _ type: String?,
+        to headers: inout [HTTPHeader],
+        into errors: inout [FieldError]
+    ) {
+        guard let type else { return }
+        let own = headers.first { $0.name.lowercased() == "content-type" }
+        if let own, (body ?? upload?.body)?.multipart != nil {
+            errors.append(
+                FieldError(
+                    pointer: "/headers/\(own.name)",
+                    .invalidValue,
+                    "Must not go with `multipart`, whose type names the boundary."
+                )
+            )
+        } else if own == nil {
+            headers.append(HTTPHeader(name: "Content-Type", value: type))
+        }
     }
 }
 

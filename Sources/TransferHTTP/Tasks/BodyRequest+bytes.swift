@@ -3,56 +3,66 @@ import TransferModel
 import TransferWire
 
 extension BodyRequest {
-    /// The type of the bytes, sent unless the task names another; nil when it is not known.
-    var contentType: String? {
-        if text != nil { return "text/plain; charset=utf-8" }
-        if json != nil { return "application/json" }
-        return form == nil ? nil : "application/x-www-form-urlencoded"
+    /// The bytes of a body and what they are.
+    struct Content {
+        let bytes: [UInt8]
+        /// The type of the bytes, sent unless the task names another; nil when it is not known.
+        let type: String?
     }
 
-    /// Returns the bytes to send, and passes what is wrong to `refuse` with its place.
-    func bytes(
+    /// Returns what is sent, and passes what is wrong to `refuse` with its place.
+    func content(
         _ refuse: (_ place: String, _ detail: String) -> Void
-    ) -> [UInt8]? {
-        let forms = [base64 != nil, text != nil, json != nil, form != nil]
+    ) -> Content? {
+        let forms = [base64 != nil, text != nil, json != nil, form != nil, multipart != nil]
         guard forms.count(where: \.self) == 1 else {
-            refuse("", "Must have exactly one of `base64`, `text`, `json` and `form`.")
+            refuse("", "Must have exactly one of `base64`, `text`, `json`, `form` and `multipart`.")
             return nil
         }
-        guard let bytes = encoded(refuse) else { return nil }
+        guard let content = encoded(refuse) else { return nil }
         let bytesMax = TransferRequest.UploadSource.dataBytesMax
-        guard bytes.count <= bytesMax else {
+        guard content.bytes.count <= bytesMax else {
             refuse("", "May have \(bytesMax) bytes as it is sent; more can be staged.")
             return nil
         }
-        return bytes
+        return content
     }
 
     private func encoded(
         _ refuse: (_ place: String, _ detail: String) -> Void
-    ) -> [UInt8]? {
+    ) -> Content? {
         if let base64 {
             guard let data = Data(base64Encoded: base64) else {
                 refuse("/base64", "Must be base64.")
                 return nil
             }
-            return Array(data)
+            return Content(bytes: Array(data), type: nil)
         }
         if let json {
             guard json.isExact else {
                 refuse("/json", "Has a number of more than 64 bits; give the JSON as `text`.")
                 return nil
             }
-            do { return try WireEncoder.encode(json) } catch {
+            do {
+                return Content(bytes: try WireEncoder.encode(json), type: "application/json")
+            } catch {
                 refuse("/json", "Cannot be encoded.")
                 return nil
             }
         }
         if let form {
             let fields = form.map { "\($0.name.formEncoded)=\($0.value.formEncoded)" }
-            return Array(fields.joined(separator: "&").utf8)
+            return Content(
+                bytes: Array(fields.joined(separator: "&").utf8),
+                type: "application/x-www-form-urlencoded"
+            )
         }
-        return text.map { Array($0.utf8) }
+        if let multipart {
+            let form = MultipartForm(multipart) { refuse("/multipart\($0)", $1) }
+            var random = SystemRandomNumberGenerator()
+            return form?.content(using: &random)
+        }
+        return text.map { Content(bytes: Array($0.utf8), type: "text/plain; charset=utf-8") }
     }
 }
 

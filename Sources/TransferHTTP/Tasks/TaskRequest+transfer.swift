@@ -3,11 +3,12 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// Returns what the task asks of its origin, and adds what is wrong to `errors`.
+    /// Returns what the task asks of its origin with the type of its body, if that is known, and adds
+    /// what is wrong to `errors`.
     func transferRequest(
         with options: TransferOptions,
         into errors: inout [FieldError]
-    ) -> TransferRequest {
+    ) -> (request: TransferRequest, contentType: String?) {
         func refuse(_ field: String, _ detail: String, _ code: FieldError.Code = .invalidValue) {
             errors.append(FieldError(pointer: "/\(field)", code, detail))
         }
@@ -16,7 +17,7 @@ extension TaskRequest {
         }
         guard let kind = TransferRequest.Kind(rawValue: kind ?? "download") else {
             refuse("kind", "Must be `download`, `upload` or `data`.")
-            return TransferRequest()
+            return (TransferRequest(), nil)
         }
         func check(_ field: String, _ isThere: Bool, isFor owner: TransferRequest.Kind) {
             guard isThere, owner != kind else { return }
@@ -29,15 +30,20 @@ extension TaskRequest {
         check("upload", upload != nil, isFor: .upload)
         check("body", body != nil && kind == .upload, isFor: .data)
         var source: TransferRequest.UploadSource?
+        var contentType: String?
+        func data(_ content: BodyRequest.Content) -> TransferRequest.UploadSource {
+            contentType = content.type
+            return .data(content.bytes)
+        }
         switch kind {
         case .upload:
             if let upload {
-                source = upload.source { refuse("upload\($0)", $1) }
+                source = upload.source(data) { refuse("upload\($0)", $1) }
             } else {
                 refuse("upload", "Says where the bytes come from.", .required)
             }
         case .download, .data:
-            source = body?.bytes { refuse("body\($0)", $1) }.map { .data($0) }
+            source = body?.content { refuse("body\($0)", $1) }.map(data)
             if source != nil, method == "HEAD" { refuse("body", "Must not go with HEAD.") }
             if source != nil, resumeData != nil {
                 refuse("resume_data", "Must not go with a body; its response is not resumed.")
@@ -45,7 +51,8 @@ extension TaskRequest {
         }
         // As of a form in a browser.
         let methodDefault = kind != .upload && source != nil ? "POST" : nil
-        return TransferRequest(kind: kind, method: method ?? methodDefault, upload: source)
+        let request = TransferRequest(kind: kind, method: method ?? methodDefault, upload: source)
+        return (request, contentType)
     }
 
     /// Whether a client may use `method` (RFC 9110 §9.1); CONNECT and TRACE are not for resources.
@@ -57,8 +64,10 @@ extension TaskRequest {
 }
 
 extension UploadRequest {
-    /// Returns the one source that is named, and passes what is wrong to `refuse` with its place.
+    /// Returns the one source that is named, which is `data` of a body, and passes what is wrong to
+    /// `refuse` with its place.
     fileprivate func source(
+        _ data: (BodyRequest.Content) -> TransferRequest.UploadSource,
         _ refuse: (_ place: String, _ detail: String) -> Void
     ) -> TransferRequest.UploadSource? {
         switch (path, body, staged ?? false) {
@@ -69,7 +78,7 @@ extension UploadRequest {
             }
             return .file(path: path)
         case (nil, let body?, false):
-            return body.bytes { refuse("/body\($0)", $1) }.map { .data($0) }
+            return body.content { refuse("/body\($0)", $1) }.map(data)
         case (nil, nil, true): return .staged
         default:
             refuse("", "Must have exactly one of `path`, `body` and `staged`.")

@@ -46,6 +46,66 @@ import TransferWire
         }
     }
 
+    @Test func aFormWithFilesNamesItsBoundary() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let body = #"{"multipart": [{"name": "a", "text": "b"}]}"#
+            _ = try await server.submit(
+                session,
+                #"{"url": "http://o.example/", "body": \#(body)}"#
+            )
+            let claim = try await server.claim()
+            #expect(claim.request.method == "POST")
+            let type = try #require(claim.headers.first { $0.name == "Content-Type" }).value
+            let boundary = try #require(type.split(separator: "=").last)
+            let sent = """
+                --\(boundary)\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n\
+                --\(boundary)--\r\n
+                """
+            #expect(claim.request.upload == .data(Array(sent.utf8)))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (#""body": {"multipart": []}"#, "/body/multipart"),
+            (#""body": {"multipart": [{"name": "", "text": "b"}]}"#, "/body/multipart/0/name"),
+            (#""body": {"multipart": [{"name": "a"}]}"#, "/body/multipart/0"),
+            (
+                #""body": {"multipart": [{"name": "a", "text": "b", "base64": ""}]}"#,
+                "/body/multipart/0"
+            ),
+            (
+                #""body": {"multipart": [{"name": "a", "base64": "?"}]}"#,
+                "/body/multipart/0/base64"
+            ),
+            (
+                #""body": {"multipart": [{"name": "a", "text": "b", "content_type": "a/b\r\nX: y"}]}"#,
+                "/body/multipart/0/content_type"
+            ),
+            (
+                #""body": {"multipart": [{"name": "a", "text": "b", "filename": ""}]}"#,
+                "/body/multipart/0/filename"
+            ),
+            (#""body": {"text": "a", "multipart": [{"name": "a", "text": "b"}]}"#, "/body"),
+            (
+                #""body": {"multipart": [{"name": "a", "text": "b"}]}, "headers": {"content-type": "a/b"}"#,
+                "/headers/content-type"
+            ),
+        ]
+    )
+    func whatIsNoFormWithFilesIsRefused(members: String, place: String) async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let answer = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                #"{"url": "http://o.example/", \#(members)}"#
+            )
+            #expect(answer.faults == ["\(place) invalid_value"])
+        }
+    }
+
     @Test func theTasksOwnTypeAndMethodWin() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

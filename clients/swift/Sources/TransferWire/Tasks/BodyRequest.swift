@@ -1,4 +1,4 @@
-/// Bytes that a task sends and that come with the task itself: exactly one of the four.
+/// Bytes that a task sends and that come with the task itself: exactly one of the five.
 public struct BodyRequest: Codable, Sendable {
     /// Any bytes, in base64.
     public let base64: String?
@@ -8,6 +8,8 @@ public struct BodyRequest: Codable, Sendable {
     public let json: JSONValue?
     /// The fields of a form, sent in this order as `application/x-www-form-urlencoded`.
     public let form: [Field]?
+    /// The parts of a form with files, sent in this order as `multipart/form-data`.
+    public let multipart: [Part]?
 
     /// A field of a form.
     public struct Field: Codable, Sendable {
@@ -34,17 +36,63 @@ public struct BodyRequest: Codable, Sendable {
         }
     }
 
+    /// A part of a form with files: exactly one of ``text`` and ``base64``.
+    public struct Part: Codable, Sendable {
+        /// The name that the client gave it.
+        public let name: String
+        /// Text, sent in UTF-8.
+        public let text: String?
+        /// Any bytes, in base64.
+        public let base64: String?
+        /// The name of the file; nil for a part that is none.
+        public let filename: String?
+        /// The media type of the part.
+        public let contentType: String?
+
+        /// Creates a request; what is nil is absent.
+        public init(
+            name: String,
+            text: String? = nil,
+            base64: String? = nil,
+            filename: String? = nil,
+            contentType: String? = nil
+        ) {
+            self.name = name
+            self.text = text
+            self.base64 = base64
+            self.filename = filename
+            self.contentType = contentType
+        }
+
+        /// Reads an object that has no other members.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+            name = try container.decode(String.self, forKey: .name)
+            text = try container.decodeIfPresent(String.self, forKey: .text)
+            base64 = try container.decodeIfPresent(String.self, forKey: .base64)
+            filename = try container.decodeIfPresent(String.self, forKey: .filename)
+            contentType = try container.decodeIfPresent(String.self, forKey: .contentType)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case name, text, base64, filename
+            case contentType = "content_type"
+        }
+    }
+
     /// Creates a request; what is nil is absent.
     public init(
         base64: String? = nil,
         text: String? = nil,
         json: JSONValue? = nil,
-        form: [Field]? = nil
+        form: [Field]? = nil,
+        multipart: [Part]? = nil
     ) {
         self.base64 = base64
         self.text = text
         self.json = json
         self.form = form
+        self.multipart = multipart
     }
 
     /// Reads an object that has no other members.
@@ -53,6 +101,7 @@ public struct BodyRequest: Codable, Sendable {
         base64 = try container.decodeIfPresent(String.self, forKey: .base64)
         text = try container.decodeIfPresent(String.self, forKey: .text)
         form = try container.decodeIfPresent([Field].self, forKey: .form)
+        multipart = try container.decodeIfPresent([Part].self, forKey: .multipart)
         do {
             json = try container.decodeIfPresent(JSONValue.self, forKey: .json)
         } catch {
@@ -66,7 +115,7 @@ public struct BodyRequest: Codable, Sendable {
     }
 
     private enum CodingKeys: CodingKey {
-        case base64, text, json, form
+        case base64, text, json, form, multipart
     }
 }
 
@@ -76,6 +125,7 @@ extension BodyRequest: JSONReadable {
         var text: String??
         var json: JSONValue??
         var form: [Field]??
+        var multipart: [Part]??
         try reader.beginObject()
         while let key = try reader.nextName() {
             switch CodingKeys(stringValue: key) {
@@ -83,6 +133,7 @@ extension BodyRequest: JSONReadable {
             case .text: try reader.read(into: &text)
             case .json: try reader.read(into: &json)
             case .form: try reader.read(into: &form)
+            case .multipart: try reader.read(into: &multipart)
             case nil: throw JSONReader.Refusal()
             }
         }
@@ -90,6 +141,7 @@ extension BodyRequest: JSONReadable {
         self.text = text ?? nil
         self.json = json ?? nil
         self.form = form ?? nil
+        self.multipart = multipart ?? nil
     }
 }
 
@@ -110,5 +162,32 @@ extension BodyRequest.Field: JSONReadable {
         }
         self.name = name
         self.value = value
+    }
+}
+
+extension BodyRequest.Part: JSONReadable {
+    init(from reader: inout JSONReader) throws(JSONReader.Refusal) {
+        var name: String??
+        var text: String??
+        var base64: String??
+        var filename: String??
+        var contentType: String??
+        try reader.beginObject()
+        while let key = try reader.nextName() {
+            switch CodingKeys(stringValue: key) {
+            case .name: try reader.read(into: &name)
+            case .text: try reader.read(into: &text)
+            case .base64: try reader.read(into: &base64)
+            case .filename: try reader.read(into: &filename)
+            case .contentType: try reader.read(into: &contentType)
+            case nil: throw JSONReader.Refusal()
+            }
+        }
+        guard case .some(let name?) = name else { throw JSONReader.Refusal() }
+        self.name = name
+        self.text = text ?? nil
+        self.base64 = base64 ?? nil
+        self.filename = filename ?? nil
+        self.contentType = contentType ?? nil
     }
 }
