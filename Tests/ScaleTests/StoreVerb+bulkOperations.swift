@@ -34,7 +34,7 @@ extension StoreVerb {
             return try await stores.bulkOperations.stagedUploads(of: operation).count
         },
         // Each task of a page is examined.
-        StoreVerb("advanceBulkOperation", pages: 60_000) { stores, world in
+        StoreVerb("advanceBulkOperation", pages: 65_000) { stores, world in
             for verb in BulkOperation.Verb.allCases {
                 let operation = try await world.begin(verb, stores)
                 try await stores.bulkOperations.advanceBulkOperation(operation, bodies: [])
