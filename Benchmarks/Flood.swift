@@ -40,7 +40,7 @@ struct Flood: AsyncParsableCommand {
         let requests = try files.map { [UInt8](try Data(contentsOf: URL(filePath: $0))) }
         let state = State()
         for number in 0..<connections {
-            Self.start { try send(requests, from: number, state) }
+            Self.start { send(requests, from: number, state) }
         }
         for _ in 0..<loops {
             Self.start { while !state.isOver.load(ordering: .relaxed) {} }
@@ -55,7 +55,7 @@ struct Flood: AsyncParsableCommand {
         let answers = Atomic(0)
     }
 
-    private func send(_ requests: [[UInt8]], from number: Int, _ state: State) throws {
+    private func send(_ requests: [[UInt8]], from number: Int, _ state: State) {
         var index = number
         while !state.isOver.load(ordering: .relaxed) {
             do {
@@ -80,13 +80,13 @@ struct Flood: AsyncParsableCommand {
         try? group?.write(contentsOf: Data("\(lowestPriority)".utf8))
     }
 
-    private static func start(_ body: @escaping @Sendable () throws -> Void) {
+    private static func start(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             // The calling thread alone: https://man7.org/linux/man-pages/man2/setpriority.2.html
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, lowestPriority)
             var none = sched_param()
             sched_setscheduler(0, idlePolicy, &none)
-            try? body()
+            body()
         }
     }
 }

@@ -10,8 +10,8 @@ struct ProcessorTimes: Equatable, Sendable {
 
     /// The times in the first line.
     ///
-    /// They are user, nice, system, idle, iowait, irq, softirq and steal; what
-    /// follows is part of user and nice.
+    /// They are user, nice, system, idle, iowait, irq, softirq and steal; what follows is part of
+    /// user and nice.
     private static let fields = 8
     private static let idleFields = 3...4
 

@@ -236,6 +236,15 @@ import TransferTestSupport
             origins: [],
             secret: try box.seal(secrets, of: tenant)
         )
+        let running = try #require(try await before.queue.claimAny(1, by: fixture.worker).first)
+        let resource = UploadResource(
+            fence: running.fence,
+            url: Self.url,
+            isAtOrigin: true,
+            body: "data"
+        )
+        #expect(try await before.uploadResources.keep(resource, of: running))
+        #expect(try await !fixture.end([running], .released).isEmpty)
 
         let both = RewrapStore(try Self.stores([new, old]).database)
         var counts: [RewrapStore.Part: Int] = [:]
@@ -251,7 +260,7 @@ import TransferTestSupport
         #expect(
             counts == [
                 .credentials: 1, .sessions: 1, .subscriptions: 1, .signingSecrets: 1, .answers: 1,
-                .tasks: 2, .uploads: 0,
+                .tasks: 2, .uploads: 1,
             ]
         )
         for part in RewrapStore.Part.allCases {
@@ -268,6 +277,8 @@ import TransferTestSupport
             #expect(claim.headers == [Self.header])
             #expect(claim.request.upload == .data(Array(Self.secret.utf8)))
         }
+        let continued = try await after.uploadResources.resources(of: claims)
+        #expect(continued.compactMap(\.uploadResource) == [resource])
         let endpoint = try await after.deliveryLog.endpoint(
             tenant: tenant,
             subscription: subscription.id
