@@ -7,7 +7,7 @@ BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Examples clients Package.swift
 
-.PHONY: help setup demo run key env test scale chaos bench docs lint format clean
+.PHONY: help setup demo run key env test sanitize scale chaos bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -37,6 +37,10 @@ env: ## print the variables of `make run` and transferctl: eval "$$(make -s env)
 test: ## run all tests; they start their own PostgreSQL
 	@.ci/setup --test
 	@.ci/test
+
+sanitize: ## test for data races under the thread sanitizer; builds everything again
+	@.ci/setup --test
+	@.ci/sanitize
 
 scale: ## test the database's work beside a million tasks; TASKS=… for another number
 	@.ci/setup --test
