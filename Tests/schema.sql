@@ -848,6 +848,7 @@ CREATE TABLE tenant (
     in_flight_bytes_max bigint,
     egress_rules jsonb,
     removed_at timestamp with time zone,
+    is_for_tests boolean NOT NULL DEFAULT false,
     CONSTRAINT tenant_app_refresh_time_ms_check CHECK (((app_refresh_time_ms >= 5000) AND (app_refresh_time_ms <= 600000))),
     CONSTRAINT tenant_assertion_budget_ms_check CHECK (((assertion_budget_ms >= 5000) AND (assertion_budget_ms <= 600000))),
     CONSTRAINT tenant_capacity_check CHECK ((capacity = ANY (ARRAY['idle'::text, 'busy'::text]))),
@@ -873,6 +874,14 @@ CREATE TABLE tenant_task_count (
     bytes_sent bigint NOT NULL,
     CONSTRAINT tenant_task_count_pkey PRIMARY KEY (tenant_id, state)
 ) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE test_failure (
+    task_id uuid NOT NULL,
+    code text NOT NULL,
+    http_status smallint,
+    CONSTRAINT test_failure_check CHECK (((code = 'http_status'::text) = (http_status IS NOT NULL))),
+    CONSTRAINT test_failure_pkey PRIMARY KEY (task_id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE timer (
     subject uuid NOT NULL,

@@ -44,7 +44,9 @@ CREATE TABLE tenant (
     egress_rules jsonb CHECK (octet_length(egress_rules::text) <= 65536),
     -- When an operator decided to remove it with all that it owns; it has no good key from then on,
     -- and gave up its name. NULL for all others.
-    removed_at timestamptz
+    removed_at timestamptz,
+    -- Whether its keys may use the hooks for tests; said when it is made, and never changed.
+    is_for_tests boolean NOT NULL DEFAULT false
 );
 
 -- Serves every instance, which reads all rules every few seconds.

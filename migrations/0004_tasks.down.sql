@@ -1,5 +1,5 @@
-DROP TABLE task_owner, bulk_operation, cancellation, outcome, pending_rename, revocation, attempt,
-    ready_run, asked, delayed, held, task;
+DROP TABLE test_failure, task_owner, bulk_operation, cancellation, outcome, pending_rename,
+    revocation, attempt, ready_run, asked, delayed, held, task;
 
 DROP TYPE task_state;
 

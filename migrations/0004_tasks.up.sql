@@ -341,3 +341,12 @@ CREATE INDEX task_owner_by_client ON task_owner (client_id) WHERE expires_at IS 
 
 -- Serves the renewal and the release of a lease.
 CREATE INDEX task_owner_by_lease ON task_owner (lease_token);
+
+-- The failure with which a test of a client wants the next attempt of a task to end. That attempt
+-- takes the row, which otherwise goes with its task. Only tasks of tenants for tests have any.
+CREATE TABLE test_failure (
+    task_id uuid PRIMARY KEY,
+    code text NOT NULL,
+    http_status smallint,
+    CONSTRAINT test_failure_check CHECK ((code = 'http_status') = (http_status IS NOT NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);

@@ -76,6 +76,10 @@ extension StoreVerb {
                 _ = try await stores.clients.launch(tenant: world.tenant, id: .default)
                 return 1
             },
+            StoreVerb("createTenant") { stores, _ in
+                let name = "\(UUID())"
+                return try await stores.tenants.createTenant(named: name, isForTests: true) ? 1 : 0
+            },
             StoreVerb("createAPIKey") { stores, _ in
                 _ = try await stores.keys.createAPIKey(
                     NewAPIKey(

@@ -36,6 +36,21 @@ extension StoreVerb {
             try await stores.stagedBodies.forget([world.large(.suspended)])
             return 1
         },
+        StoreVerb("endWait") { stores, world in
+            for state in [TransferState.waitingForRetry, .waitingToBegin] {
+                try await stores.testHooks.endWait(of: world.large(state), tenant: world.tenant)
+            }
+            return 2
+        },
+        StoreVerb("failNextAttempt") { stores, world in
+            guard let failure = TestFailure(code: .timedOut, httpStatus: nil) else { return 0 }
+            _ = try await stores.testHooks.failNextAttempt(
+                of: world.large(.queued),
+                tenant: world.tenant,
+                with: failure
+            )
+            return 1
+        },
         StoreVerb("cancelTask", pages: 1000) { stores, world in
             for state in [TransferState.queued, .suspended, .waitingForRetry, .running] {
                 _ = try await stores.control.cancelTask(

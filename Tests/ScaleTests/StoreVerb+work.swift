@@ -122,6 +122,10 @@ extension StoreVerb {
             let claims = try await claim(stores, world)
             return try await stores.uploadResources.resources(of: claims).count + claims.count
         },
+        StoreVerb("takeFailures", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            return try await stores.testHooks.takeFailures(of: claims).count + claims.count
+        },
         StoreVerb("forget(of an upload)") { stores, world in
             let resource = UploadResource(
                 fence: Fence(rawValue: 7),

@@ -9,6 +9,7 @@ import TransferStore
 /// they have ended.
 struct AttemptStarter {
     let store: QueueStore
+    let testHooks: TestHookStore
     let identity: WorkerIdentity
     let container: Container
     let disk: BlockingPool<TenantID>
@@ -28,15 +29,16 @@ struct AttemptStarter {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
 
-    /// Starts claimed tasks: those that may show a credential or continue an upload once that has
-    /// been looked up, and those whose request must not be sent twice once the claim outlasts a crash
-    /// of the database.
+    /// Starts claimed tasks: those that may show a credential, continue an upload or fail for a test
+    /// once that has been looked up, and those whose request must not be sent twice once the claim
+    /// outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
         for claim in claims {
             guard
-                claim.mayShowCredential || claim.resumableUpload != nil || !claim.isIdempotent
+                claim.mayShowCredential || claim.resumableUpload != nil || claim.isForTests
+                    || !claim.isIdempotent
             else {
                 start(claim)
                 continue
@@ -76,37 +78,63 @@ struct AttemptStarter {
     }
 
     private func lookUp(_ waits: [AttemptWait]) async {
+        var waits = waits
         var claims = waits.map(\.claim)
-        if claims.contains(where: { $0.resumableUpload != nil }) {
-            do throws(StoreError) {
+        do throws(StoreError) {
+            if claims.contains(where: { $0.resumableUpload != nil }) {
                 claims = try await uploadResources.store.resources(of: claims)
-            } catch {
-                logger.debug("uploads not looked up", metadata: ["error": "\(error)"])
-                for wait in waits { settle(wait, .release) }
-                return
             }
+            let tested = claims.filter(\.isForTests)
+            if !tested.isEmpty {
+                let failures = try await testHooks.takeFailures(of: tested)
+                for wait in waits {
+                    if let wanted = failures[wait.claim.task] { fail(wait, wanted.failure) }
+                }
+                waits.removeAll { failures[$0.claim.task] != nil }
+                claims.removeAll { failures[$0.task] != nil }
+            }
+        } catch {
+            logger.debug("attempts not looked up", metadata: ["error": "\(error)"])
+            for wait in waits { settle(wait, .release) }
+            return
         }
-        await credentials.resolve(claims) { index, finding in
+        await credentials.resolve(claims) { [waits] index, finding in
             settle(waits[index], finding)
         }
+    }
+
+    /// Takes the slot from a wait.
+    ///
+    /// - Returns: false when its attempt was taken away meanwhile, and has ended.
+    private func leave(_ wait: AttemptWait) -> Bool {
+        let claim = wait.claim
+        bandwidth.remove(claim.fence)
+        if let postponed = active.remove(claim) {
+            // The next attempt of its task is already waiting.
+            end(claim, .released)
+            start(postponed)
+            return false
+        }
+        guard !wait.isAbandoned else {
+            end(claim, .released)
+            return false
+        }
+        return true
+    }
+
+    /// Ends an attempt in place of its wait, as a test of a client wants it.
+    private func fail(_ wait: AttemptWait, _ failure: TransferFailure) {
+        defer { signal.freed() }
+        guard leave(wait) else { return }
+        end(wait.claim, judge.outcome(ofWanted: failure, wait.claim))
     }
 
     /// Replaces the wait by its attempt, or ends it.
     private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
         // Whatever follows may have freed the slot.
         defer { signal.freed() }
+        guard leave(wait) else { return }
         let claim = wait.claim
-        bandwidth.remove(claim.fence)
-        if let postponed = active.remove(claim) {
-            // This attempt was taken away, and the next one of its task is already waiting.
-            end(claim, .released)
-            start(postponed)
-            return
-        }
-        guard !wait.isAbandoned else {
-            end(claim, .released)
-            return
-        }
         let remaining = claim.timeoutForResource - claim.elapsed
         let outcome: AttemptOutcome
         switch finding {

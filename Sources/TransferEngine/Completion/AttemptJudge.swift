@@ -162,7 +162,21 @@ struct AttemptJudge {
         let failure = explained(failure)
         let wait = hosts.noteFailure(of: claim, failure, metrics, at: url, bytes: bytes)
         if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
-        return credentials.challenge(failure, claim, from: url, remaining)
+        return credentials.challenge(failure, claim, from: Origin(url), remaining)
+            ?? decision(after: failure, claim, remaining: remaining)
+    }
+
+    /// Returns the outcome of an attempt that sends nothing, because a test of a client wants it to
+    /// fail: what follows when its origin fails like this, but nothing is learnt about the host.
+    func outcome(ofWanted failure: TransferFailure, _ claim: TaskClaim) -> AttemptOutcome {
+        let failure = claim.meaning(
+            of: failure,
+            mayHaveArrived: !failure.isWithoutConnection
+        )
+        let remaining = claim.timeoutForResource - claim.elapsed
+        let wait = hosts.reachability.wait(afterWanted: failure, of: claim)
+        if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
+        return claim.origin.flatMap { credentials.challenge(failure, claim, from: $0, remaining) }
             ?? decision(after: failure, claim, remaining: remaining)
     }
 

@@ -44,13 +44,11 @@ struct CredentialResolver {
     func challenge(
         _ failure: TransferFailure,
         _ claim: TaskClaim,
-        from url: CurlURL,
+        from origin: Origin,
         _ remaining: Duration
     ) -> AttemptOutcome? {
         // At another origin, after a redirect, the credential is not shown and would not help.
-        guard failure.httpStatus == 401, let origin = claim.origin, Origin(url) == origin else {
-            return nil
-        }
+        guard failure.httpStatus == 401, claim.origin == origin else { return nil }
         return question(failure, claim, to: origin, remaining)
     }
 

@@ -173,6 +173,7 @@ struct EngineParts {
     ) throws -> AttemptStarter {
         AttemptStarter(
             store: stores.queue,
+            testHooks: stores.testHooks,
             identity: identity,
             container: container,
             disk: disk,

@@ -25,6 +25,7 @@ package struct EngineStores: Sendable {
     package let assertions: AssertionStore
     package let audit: AuditStore
     package let ownerRemovals: OwnerRemovalStore
+    package let testHooks: TestHookStore
 
     /// Creates the stores on one database.
     package init(_ database: Database) {
@@ -51,5 +52,6 @@ package struct EngineStores: Sendable {
         assertions = AssertionStore(database)
         audit = AuditStore(database)
         ownerRemovals = OwnerRemovalStore(database)
+        testHooks = TestHookStore(database)
     }
 }

@@ -109,6 +109,15 @@ final class Reachability: Sendable {
         return wait
     }
 
+    /// Returns how long the task of an attempt waits that a test of a client made fail, from which
+    /// nothing is learnt about the host; nil when the task does not wait for connectivity.
+    func wait(afterWanted failure: TransferFailure, of claim: TaskClaim) -> Duration? {
+        guard claim.options.waitsForConnectivity ?? false, failure.isWithoutConnection else {
+            return nil
+        }
+        return settings.retryDelay.jittered
+    }
+
     /// Records that these attempts have just received something from their hosts and continue.
     func reached(_ claims: [TaskClaim]) {
         let now = ContinuousClock.now
@@ -161,10 +170,6 @@ final class Reachability: Sendable {
         // An attempt that was redirected had an answer before, whatever the other host does.
         if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
         guard let failure, failure.isAboutHost else { return .nothing }
-        return switch failure.code {
-        case .couldNotConnect, .couldNotResolveHost, .proxyUnreachable, .proxyCredentialRefused:
-            .unreachable
-        default: .nothing
-        }
+        return failure.isWithoutConnection ? .unreachable : .nothing
     }
 }

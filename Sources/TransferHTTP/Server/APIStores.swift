@@ -29,6 +29,7 @@ package struct APIStores: Sendable {
     package let audit: AuditStore
     package let hosts: HostStore
     package let pauses: PauseStore
+    package let testHooks: TestHookStore
 
     package init(_ database: Database) {
         tenants = TenantStore(database)
@@ -58,5 +59,6 @@ package struct APIStores: Sendable {
         audit = AuditStore(database)
         hosts = HostStore(database)
         pauses = PauseStore(database)
+        testHooks = TestHookStore(database)
     }
 }

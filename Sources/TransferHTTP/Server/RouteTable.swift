@@ -9,6 +9,8 @@ struct RouteTable: Sendable {
     struct Entry: Sendable {
         /// The segments of the path, with nil for a parameter.
         fileprivate let segments: [[UInt8]?]
+        /// Whether only tenants that were made for tests have the path.
+        let isForTests: Bool
         /// The methods, in alphabetical order.
         let methods: [String]
         /// The scope that each method needs; absent for one that needs no key.
@@ -31,7 +33,14 @@ struct RouteTable: Sendable {
                 methods.insert("HEAD")
                 scopes["HEAD"] = scopes["GET"]
             }
-            entries.append(Entry(segments: segments, methods: methods.sorted(), scopes: scopes))
+            entries.append(
+                Entry(
+                    segments: segments,
+                    isForTests: path.hasPrefix(TestHookRoutes.path),
+                    methods: methods.sorted(),
+                    scopes: scopes
+                )
+            )
         }
     }
 

@@ -147,7 +147,8 @@ final class Authenticator: Sendable {
             scopes: stored.scopes,
             expiresAt: expiresAt,
             requestsPerSecondMax: stored.requestsPerSecondMax,
-            keyRequestsPerSecondMax: stored.ownRequestsPerSecondMax
+            keyRequestsPerSecondMax: stored.ownRequestsPerSecondMax,
+            isForTests: stored.isForTests
         )
     }
 

@@ -13,4 +13,6 @@ struct Caller: Sendable {
     var requestsPerSecondMax: Int?
     /// The requests that may be sent with the key to this instance in a second; nil for any number.
     var keyRequestsPerSecondMax: Int?
+    /// Whether the tenant was made for tests, and may use their hooks.
+    var isForTests = false
 }

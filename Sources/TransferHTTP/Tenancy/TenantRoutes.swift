@@ -3,7 +3,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes of `/v1/tenant`: the limits of the key's tenant, the state of its tasks, and its pauses.
+/// The routes of `/v1/tenant`: the limits of the key's tenant, the state of its tasks, and its pauses;
+/// and the hooks that it has if it is for tests.
 struct TenantRoutes: Sendable {
     let stores: APIStores
     let wake: @Sendable () -> Void
@@ -14,6 +15,7 @@ struct TenantRoutes: Sendable {
         }
         PauseRoutes(stores: stores, wake: wake).add(to: router)
         AuditRoutes(stores: stores).add(to: router)
+        TestHookRoutes(stores: stores).add(to: router)
     }
 
     func get(tenant: TenantID) async throws -> Answer {
@@ -37,6 +39,7 @@ extension TenantDocument {
             totalBytesPerSecondMax: tenant.totalBytesPerSecondMax,
             storedBytesMax: tenant.storedBytesMax,
             inFlightBytesMax: tenant.inFlightBytesMax,
+            isForTests: tenant.isForTests,
             storedBytes: storage.storedBytes,
             inFlightBytes: storage.inFlightBytes,
             outstanding: tenant.taskCounts.outstanding,

@@ -31,6 +31,8 @@ package struct TaskClaim: Sendable {
     /// Whether ``url``, ``headers`` and ``request`` are not what the client gave, because this
     /// service cannot open it; no request may be made of them.
     package var hasUnreadableSecrets = false
+    /// Whether the tenant is one for tests, which may want the attempt to fail.
+    package var isForTests = false
     /// The certificate shown to the task's own origin if that asks for one, and to no other.
     package var clientCertificate: ClientCertificate?
     /// Whether the task's session has credentials that its client supplied in answer to challenges.

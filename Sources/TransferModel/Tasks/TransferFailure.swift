@@ -170,6 +170,15 @@ package struct TransferFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether there was no connection to the host, or to the proxy on the way to it.
+    package var isWithoutConnection: Bool {
+        switch code {
+        case .couldNotConnect, .couldNotResolveHost, .proxyUnreachable, .proxyCredentialRefused:
+            true
+        default: false
+        }
+    }
+
     /// Whether a retryable failure passes without a change of the task or of what the origin
     /// offers: an outage or an overload of the origin, or of the way to it.
     package var passes: Bool {

@@ -15,6 +15,8 @@ package struct Tenant: Sendable {
     package let storedBytesMax: Int64?
     /// The most bytes that its running tasks have to move; nil for any number.
     package let inFlightBytesMax: Int64?
+    /// Whether its keys may use the hooks for tests.
+    package let isForTests: Bool
     /// The counts of the tenant's tasks.
     package let taskCounts: TaskCounts
     package let createdAt: Date
@@ -27,6 +29,7 @@ package struct Tenant: Sendable {
         totalBytesPerSecondMax: Int64?,
         storedBytesMax: Int64? = nil,
         inFlightBytesMax: Int64? = nil,
+        isForTests: Bool = false,
         taskCounts: TaskCounts,
         createdAt: Date
     ) {
@@ -37,6 +40,7 @@ package struct Tenant: Sendable {
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.storedBytesMax = storedBytesMax
         self.inFlightBytesMax = inFlightBytesMax
+        self.isForTests = isForTests
         self.taskCounts = taskCounts
         self.createdAt = createdAt
     }

@@ -12,6 +12,7 @@ struct ClaimedSession {
     let maxConnectionsPerHost: Int?
     let hasCredentials: Bool
     let authorities: CertificateAuthorities?
+    let isForTests: Bool
     private var limits: RateLimits
 
     private init(_ row: StoredRow) throws(StoreError) {
@@ -33,6 +34,7 @@ struct ClaimedSession {
         hasCredentials = try row.decode("has_credentials")
         authorities = try row.decodeIfPresent("certificate_authorities")
             .map(CertificateAuthorities.init(stored:))
+        isForTests = try row.decode("is_for_tests")
         limits = RateLimits(
             task: nil,
             session: try row.decodeIfPresent("session_rate_max"),

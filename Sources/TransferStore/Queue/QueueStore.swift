@@ -229,7 +229,7 @@ extension QueueStore {
             s.timeout_for_request_ms, s.timeout_for_resource_ms, s.max_connections_per_host,
             s.has_credentials, s.total_bytes_per_second_max AS session_rate_max,
             n.total_bytes_per_second_max AS tenant_rate_max, n.certificate_authorities,
-            (SELECT version FROM limit_change) AS limits_version
+            n.is_for_tests, (SELECT version FROM limit_change) AS limits_version
         FROM session s JOIN tenant n ON n.id = ANY (ARRAY[s.tenant_id])
         WHERE \(condition)
         """
@@ -274,6 +274,7 @@ extension TaskClaim {
             maxConnectionsPerHost: session.maxConnectionsPerHost
         )
         hasUnreadableSecrets = secrets == nil
+        isForTests = session.isForTests
     }
 }
 

@@ -88,6 +88,7 @@ extension ErasureStore {
             \(CountStore.recordMoves(CountStore.forgotten("gone")))
             """,
             "DELETE FROM task WHERE id = ANY (\(ids))",
+            TestHookStore.forgetFailures(of: ids),
             // So that no counts are left to fold for a session that is gone.
             CountStore.fold,
             """

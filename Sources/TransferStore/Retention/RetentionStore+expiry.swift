@@ -150,6 +150,7 @@ extension RetentionStore {
                 e.failure_code, g.client_string
             FROM ended e JOIN gone g ON g.id = e.task_id
             """,
+            TestHookStore.forgetFailures(of: ids),
         ])
     }
 

@@ -28,6 +28,7 @@ extension KeyStore {
                 coalesce(\(Self.isUseDue), true) AS is_use_due,
                 (SELECT n.requests_per_second_max FROM tenant n WHERE n.id = tenant_id)
                     AS requests_per_second_max,
+                (SELECT n.is_for_tests FROM tenant n WHERE n.id = tenant_id) AS is_for_tests,
                 requests_per_second_max AS own_requests_per_second_max
             FROM api_key WHERE id = \(id)
             """
@@ -73,15 +74,7 @@ extension KeyStore {
     ) async throws(StoreError) -> TenantID {
         let tenant: Query = "SELECT id FROM tenant WHERE name = \(tenantName)"
         let rows = try await database.run([
-            """
-            WITH added AS (
-                INSERT INTO tenant (id, name) VALUES (\(UUID.version7()), \(tenantName))
-                ON CONFLICT (name) DO NOTHING
-                RETURNING id
-            )
-            INSERT INTO client (tenant_id, identifier, kind)
-            SELECT id, \(ClientID.default.name), 'app' FROM added
-            """,
+            TenantStore.insert(named: tenantName),
             Self.removeEnded(of: tenant),
             Self.insert(key, of: tenant),
         ])
@@ -138,7 +131,8 @@ extension StoredAPIKey: RowDecodable {
             ownRequestsPerSecondMax: try row.decodeIfPresent(
                 "own_requests_per_second_max",
                 as: Int32.self
-            ).map(Int.init)
+            ).map(Int.init),
+            isForTests: try row.decode("is_for_tests")
         )
     }
 }

@@ -18,6 +18,8 @@ package struct StoredAPIKey: Sendable {
     package let requestsPerSecondMax: Int?
     /// The requests with this key to an instance in a second; nil for any number.
     package let ownRequestsPerSecondMax: Int?
+    /// Whether the tenant was made for tests.
+    package let isForTests: Bool
 
     package init(
         tenant: TenantID,
@@ -27,7 +29,8 @@ package struct StoredAPIKey: Sendable {
         expiresIn: Duration? = nil,
         isUseDue: Bool = false,
         requestsPerSecondMax: Int? = nil,
-        ownRequestsPerSecondMax: Int? = nil
+        ownRequestsPerSecondMax: Int? = nil,
+        isForTests: Bool = false
     ) {
         self.tenant = tenant
         self.secretSHA256 = secretSHA256
@@ -37,5 +40,6 @@ package struct StoredAPIKey: Sendable {
         self.isUseDue = isUseDue
         self.requestsPerSecondMax = requestsPerSecondMax
         self.ownRequestsPerSecondMax = ownRequestsPerSecondMax
+        self.isForTests = isForTests
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 package import TransferModel
 
@@ -17,7 +18,7 @@ extension TenantStore {
             """
             SELECT n.name, n.outstanding_tasks_max, n.running_tasks_max,
                 n.requests_per_second_max, n.total_bytes_per_second_max, n.stored_bytes_max,
-                n.in_flight_bytes_max, n.created_at, c.*
+                n.in_flight_bytes_max, n.is_for_tests, n.created_at, c.*
             FROM tenant n \(CountStore.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
             """
         )
@@ -41,7 +42,7 @@ extension TenantStore {
             SELECT n.*, c.* FROM (
                 SELECT t.id, t.name, t.outstanding_tasks_max, t.running_tasks_max,
                     t.requests_per_second_max, t.total_bytes_per_second_max, t.stored_bytes_max,
-                    t.in_flight_bytes_max, t.created_at
+                    t.in_flight_bytes_max, t.is_for_tests, t.created_at
                 FROM tenant t WHERE t.name > \(name ?? "") ORDER BY t.name LIMIT \(limit)
             ) n \(CountStore.joinCounts(ofTenant: "n.id"))
             ORDER BY n.name
@@ -50,6 +51,32 @@ extension TenantStore {
         return try rows.map { row throws(StoreError) in
             (id: try row.tenant("id"), tenant: try Tenant(row))
         }
+    }
+
+    /// Makes a tenant with the client `default`; one for tests may use the hooks for tests.
+    ///
+    /// - Returns: false when there is one of that name already.
+    package func createTenant(
+        named name: String,
+        isForTests: Bool
+    ) async throws(StoreError) -> Bool {
+        try await database.run(Self.insert(named: name, isForTests: isForTests))
+            .affectedCount == 1
+    }
+
+    /// Returns the statement that stores a tenant with its first client, if there is none of that
+    /// name.
+    static func insert(named name: String, isForTests: Bool = false) -> Query {
+        """
+        WITH added AS (
+            INSERT INTO tenant (id, name, is_for_tests)
+            VALUES (\(UUID.version7()), \(name), \(isForTests))
+            ON CONFLICT (name) DO NOTHING
+            RETURNING id
+        )
+        INSERT INTO client (tenant_id, identifier, kind)
+        SELECT id, \(ClientID.default.name), 'app' FROM added
+        """
     }
 
     /// Changes limits of a tenant, all at once.
@@ -100,6 +127,7 @@ extension Tenant: RowDecodable {
             totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
             storedBytesMax: try row.decodeIfPresent("stored_bytes_max"),
             inFlightBytesMax: try row.decodeIfPresent("in_flight_bytes_max"),
+            isForTests: try row.decode("is_for_tests"),
             taskCounts: try TaskCounts(row),
             createdAt: try row.decode("created_at")
         )

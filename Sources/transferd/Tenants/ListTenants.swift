@@ -9,9 +9,10 @@ struct ListTenants: AsyncParsableCommand {
         commandName: "list",
         abstract: "List all tenants by name.",
         discussion: """
-            One line for each: identifier, creation, number of outstanding tasks and name, \
-            separated by tabs. The identifier names the tenant's container in the data directory. A \
-            tenant that is being removed is called `removed:` and its identifier.
+            One line for each: identifier, creation, number of outstanding tasks and name, and \
+            `for tests` if it is, separated by tabs. The identifier names the tenant's container in \
+            the data directory. A tenant that is being removed is called `removed:` and its \
+            identifier.
             """
     )
 
@@ -24,10 +25,11 @@ struct ListTenants: AsyncParsableCommand {
             while true {
                 let tenants = try await store.tenants(after: last, limit: Command.pageMax)
                 for (id, tenant) in tenants {
-                    let fields = [
+                    var fields = [
                         "\(id)", Timestamp(tenant.createdAt).rfc3339,
                         "\(tenant.taskCounts.outstanding)", tenant.name,
                     ]
+                    if tenant.isForTests { fields.append("for tests") }
                     print(fields.joined(separator: "\t"))
                 }
                 guard tenants.count == Command.pageMax else { return }

@@ -6,7 +6,9 @@ import TransferStore
 struct Tenants: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage tenants.",
-        subcommands: [Limit.self, LimitEgress.self, ListTenants.self, RemoveTenant.self]
+        subcommands: [
+            CreateTenant.self, Limit.self, LimitEgress.self, ListTenants.self, RemoveTenant.self,
+        ]
     )
 
     /// `transferd tenants limit`: the limits of a tenant.

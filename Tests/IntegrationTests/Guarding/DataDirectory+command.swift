@@ -7,6 +7,11 @@ extension DataDirectory {
     ///
     /// - Returns: its exit status and the fields of each line that it prints.
     func run(_ arguments: String...) async throws -> (status: Int32, lines: [[String]]) {
+        try await run(arguments)
+    }
+
+    /// Runs a command of the program on the directory, as ``run(_:)-(String...)`` does.
+    func run(_ arguments: [String]) async throws -> (status: Int32, lines: [[String]]) {
         let process = try Program.start(arguments + options, log: "/dev/null")
         var lines: [[String]] = []
         while let text = await process.line() {

@@ -137,6 +137,8 @@ struct APIServer: Sendable {
     }
 
     private static func tenant(_ name: String, _ stores: Stores) async throws -> Tenant {
+        // So that all operations are there.
+        _ = try await stores.tenants.createTenant(named: name, isForTests: true)
         let key = APIKey.generate()
         let id = try await stores.keys.createAPIKey(
             NewAPIKey(

@@ -133,6 +133,7 @@ import TransferWire
         case ("POST", "progress"): #"{"completed_unit_count": 1, "total_unit_count": 1}"#
         case ("POST", "transfers"): #"{"task_ids": ["\#(UUID.version7().text)"]}"#
         case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
+        case ("POST", "fail-next-attempt"): #"{"code": "timed_out"}"#
         default: nil
         }
     }

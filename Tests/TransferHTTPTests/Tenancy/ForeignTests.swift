@@ -70,6 +70,7 @@ import TransferWire
             "/v1/bulk-operations/": try id(operation), "/v1/subscriptions/": try id(subscription),
             "/v1/clients/": "theirs", "/v1/assertions/": try id(assertion),
             "/v1/background-tasks/handlers/": "theirs", "/v1/background-tasks/requests/": "theirs",
+            "/v1/test-hooks/tasks/": try id(task),
             "/v1/credentials/": "theirs", "/v1/keys/": try id(key),
         ]
     }
@@ -85,6 +86,7 @@ import TransferWire
         "PATCH /v1/subscriptions/{id}": #"{"description": "mine now"}"#,
         "POST /v1/tasks/{id}/begin": #"{"disposition": "continue"}"#,
         "POST /v1/tasks/{id}/credential": #"{"disposition": "reject"}"#,
+        "POST /v1/test-hooks/tasks/{id}/fail-next-attempt": #"{"code": "timed_out"}"#,
         "PUT /v1/credentials/{name}": #"{"kind": "bearer", "token": "mine"}"#,
         "PUT /v1/background-tasks/handlers/{identifier}": #"{"kind": "processing"}"#,
     ]

@@ -335,6 +335,11 @@ extension ScaleWorld {
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
             """
+            INSERT INTO test_failure (task_id, code)
+            SELECT \(taskID("n")), 'timed_out'
+            FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
+            """
             INSERT INTO assertion (id, client_id, name, began_at, ended_at)
             SELECT \(uuid("\(epoch)", "'d000'", "n")), c.id, 'a', now(), now()
             FROM generate_series(1, \(count)) AS n, client c

@@ -43,6 +43,7 @@ package struct Stores: Sendable {
     package let counts: CountStore
     package let audit: AuditStore
     package let ownerRemovals: OwnerRemovalStore
+    package let testHooks: TestHookStore
 
     /// Makes all stores over `database`.
     package init(_ database: Database) {
@@ -86,5 +87,6 @@ package struct Stores: Sendable {
         counts = CountStore(database)
         audit = AuditStore(database)
         ownerRemovals = OwnerRemovalStore(database)
+        testHooks = TestHookStore(database)
     }
 }

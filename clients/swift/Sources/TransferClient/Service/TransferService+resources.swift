@@ -125,6 +125,9 @@ extension TransferService {
         try await get(ServiceRequest("GET", "/v1/tenant"))
     }
 
+    /// The hooks for tests, which only keys of a tenant for tests may use.
+    public var testHooks: TestHooks { TestHooks(service: self) }
+
     /// Returns the summary of the service for monitors, also one whose status is `fail`.
     public func health() async throws(TransferError) -> HealthDocument {
         var request = ServiceRequest("GET", "/health")

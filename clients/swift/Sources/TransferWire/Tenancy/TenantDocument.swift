@@ -14,6 +14,8 @@ public struct TenantDocument: Codable, Sendable {
     public let storedBytesMax: Int64?
     /// The maximum number of bytes that running tasks have to move.
     public let inFlightBytesMax: Int64?
+    /// Whether its keys may use the hooks for tests.
+    public let isForTests: Bool
     /// The bytes of the results of completed tasks, and of bodies brought for uploads.
     public let storedBytes: Int64
     /// The bytes that running tasks have to move, as far as is known.
@@ -40,6 +42,7 @@ public struct TenantDocument: Codable, Sendable {
         totalBytesPerSecondMax: Int64?,
         storedBytesMax: Int64? = nil,
         inFlightBytesMax: Int64? = nil,
+        isForTests: Bool,
         storedBytes: Int64,
         inFlightBytes: Int64,
         outstanding: Int64,
@@ -56,6 +59,7 @@ public struct TenantDocument: Codable, Sendable {
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.storedBytesMax = storedBytesMax
         self.inFlightBytesMax = inFlightBytesMax
+        self.isForTests = isForTests
         self.storedBytes = storedBytes
         self.inFlightBytes = inFlightBytes
         self.outstanding = outstanding
@@ -74,6 +78,7 @@ public struct TenantDocument: Codable, Sendable {
         case totalBytesPerSecondMax = "total_bytes_per_second_max"
         case storedBytesMax = "stored_bytes_max"
         case inFlightBytesMax = "in_flight_bytes_max"
+        case isForTests = "is_for_tests"
         case storedBytes = "stored_bytes"
         case inFlightBytes = "in_flight_bytes"
         case taskCounts = "task_counts"
