@@ -185,12 +185,12 @@ struct AttemptStarter {
                     mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onCheckpoint: onCheckpoint,
-                    onEnd: { ending in
-                        judge.ended(ending)
+                    onEnd: { ended in
+                        judge.ended(ended)
                         leave(
-                            ending.claim,
-                            bytes: ending.bytesReceived,
-                            partial: ending.partial
+                            ended.claim,
+                            bytes: ended.bytesReceived,
+                            partial: ended.partial
                         )
                     }
                 )
@@ -206,9 +206,9 @@ struct AttemptStarter {
                     uploadResources: uploadResources,
                     mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
-                    onEnd: { ending in
-                        judge.ended(ending)
-                        leave(ending.claim, bytes: ending.bytes)
+                    onEnd: { ended in
+                        judge.ended(ended)
+                        leave(ended.claim, bytes: ended.bytes)
                     }
                 )
                 admit(exchange)

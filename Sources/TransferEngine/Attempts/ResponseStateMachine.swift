@@ -3,7 +3,7 @@ import TransferModel
 
 /// The reaction of one attempt to the responses it gets; it only decides and carries nothing out.
 struct ResponseStateMachine {
-    /// The outcome of the attempt.
+    /// How the attempt has ended.
     enum End {
         /// The body is complete.
         case finished(TransferResult)

@@ -15,139 +15,139 @@ struct AttemptJudge {
     let configuration: EngineConfiguration
 
     /// Handles the end of an attempt of an upload or data task; called on the curl loop's thread.
-    func ended(_ ending: Exchange.Ending) {
-        let claim = ending.claim
+    func ended(_ exchange: EndedExchange) {
+        let claim = exchange.claim
         let outcome: AttemptOutcome
-        switch ending.end {
+        switch exchange.end {
         case .finished(let result, let body):
             hosts.noteAnswer(
                 of: claim,
                 result,
-                ending.metrics,
-                at: ending.url,
-                bytes: ending.bytes
+                exchange.metrics,
+                at: exchange.url,
+                bytes: exchange.bytes
             )
             outcome = .answered(result, body: body)
         case .failed(let failure):
-            let failure = claim.meaning(of: failure, mayHaveArrived: ending.mayHaveArrived)
+            let failure = claim.meaning(of: failure, mayHaveArrived: exchange.mayHaveArrived)
             let next = self.outcome(
                 on: failure,
                 claim,
-                ending.metrics,
-                from: ending.url,
-                remaining: ending.remaining,
-                bytes: ending.bytes
+                exchange.metrics,
+                from: exchange.url,
+                remaining: exchange.remaining,
+                bytes: exchange.bytes
             )
             guard case .askForCredential = next, let shown = claim.shown, shown.isRenewable else {
                 outcome = next
                 break
             }
-            credentials.renew(shown) { submit(ending, .retry(failure, after: .zero)) }
+            credentials.renew(shown) { submit(exchange, .retry(failure, after: .zero)) }
             return
-        case .abandoned where ending.mayHaveArrived && !claim.isIdempotent:
+        case .abandoned where exchange.mayHaveArrived && !claim.isIdempotent:
             // If it were given back, it would be sent again.
             outcome = .failed(
                 TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
             )
         case .abandoned:
-            hosts.reachability.note(claim, failure: nil, ending.metrics)
+            hosts.reachability.note(claim, failure: nil, exchange.metrics)
             outcome = .released
         }
-        submit(ending, outcome)
+        submit(exchange, outcome)
     }
 
-    private func submit(_ ending: Exchange.Ending, _ outcome: AttemptOutcome) {
+    private func submit(_ exchange: EndedExchange, _ outcome: AttemptOutcome) {
         submit(
             AttemptEnd(
-                task: ending.claim.task,
-                fence: ending.claim.fence,
+                task: exchange.claim.task,
+                fence: exchange.claim.fence,
                 outcome: outcome,
-                bytesReceived: ending.bytesReceived,
-                bytesSent: ending.bytesSent,
-                metrics: ending.metrics
+                bytesReceived: exchange.bytesReceived,
+                bytesSent: exchange.bytesSent,
+                metrics: exchange.metrics
             )
         )
     }
 
     /// Handles the end of an attempt of a download task; called on the curl loop's thread.
-    func ended(_ ending: Download.Ending) {
-        if let dropped = ending.dropped { completer.submit(.abandoned(dropped)) }
-        switch ending.end {
+    func ended(_ download: EndedDownload) {
+        if let dropped = download.dropped { completer.submit(.abandoned(dropped)) }
+        switch download.end {
         case .finished(let result):
             hosts.noteAnswer(
-                of: ending.claim,
+                of: download.claim,
                 result,
-                ending.metrics,
-                at: ending.url,
-                bytes: ending.bytesReceived
+                download.metrics,
+                at: download.url,
+                bytes: download.bytesReceived
             )
-            if let part = ending.part {
-                finish(ending, part, result)
+            if let part = download.part {
+                finish(download, part, result)
             } else {
-                submit(ending, .requeued)
+                submit(download, .requeued)
             }
-        case .failed(let failure): fail(ending, failure)
+        case .failed(let failure): fail(download, failure)
         case .abandoned:
-            hosts.reachability.note(ending.claim, failure: nil, ending.metrics)
+            hosts.reachability.note(download.claim, failure: nil, download.metrics)
             // The fence refuses this if the attempt was revoked; otherwise the task is free for
             // others at once.
-            submit(ending, .released)
+            submit(download, .released)
         }
     }
 
     /// Publishes a complete file whose checksums are right.
-    private func finish(_ ending: Download.Ending, _ part: PartFile, _ result: TransferResult) {
+    private func finish(_ download: EndedDownload, _ part: PartFile, _ result: TransferResult) {
         func settle(_ failure: TransferFailure?) {
             guard let failure else {
                 var result = result
-                result.checksums = Set(ending.wanted).sorted { $0.algorithm < $1.algorithm }
+                result.checksums = Set(download.wanted).sorted { $0.algorithm < $1.algorithm }
                 completer.submit(
-                    .part(part, PendingRename(of: ending, partFence: part.fence, result: result))
+                    .part(part, PendingRename(of: download, partFence: part.fence, result: result))
                 )
                 return
             }
-            var ending = ending
+            var download = download
             // Wrong bytes are not resumed from.
-            ending.partial = nil
-            fail(ending, failure)
+            download.partial = nil
+            fail(download, failure)
         }
-        guard let follower = ending.follower else {
-            settle(Verifier.failure(wanted: ending.wanted, found: ending.found ?? []))
+        guard let follower = download.follower else {
+            settle(Verifier.failure(wanted: download.wanted, found: download.found ?? []))
             return
         }
         completer.expect()
-        active.verifies(ending.claim.fence)
+        active.verifies(download.claim.fence)
         // The curl loop's thread does not wait for it; the completer counts it until it arrives.
         Task {
             do throws(StorageError) {
                 let found = try await follower.checksums(of: part.bytesWritten)
-                settle(Verifier.failure(wanted: ending.wanted, found: found))
+                settle(Verifier.failure(wanted: download.wanted, found: found))
             } catch {
                 settle(container.failure(of: error, isChosen: false))
             }
-            active.verified(ending.claim.fence)
+            active.verified(download.claim.fence)
             completer.arrived()
         }
     }
 
-    private func fail(_ ending: Download.Ending, _ failure: TransferFailure) {
-        let claim = ending.claim
+    private func fail(_ download: EndedDownload, _ failure: TransferFailure) {
+        let claim = download.claim
         let failure = claim.meaning(
             of: failure,
-            mayHaveArrived: ending.metrics.remoteAddress != nil
+            mayHaveArrived: download.metrics.remoteAddress != nil
         )
         let outcome = outcome(
             on: failure,
             claim,
-            ending.metrics,
-            from: ending.url,
-            remaining: ending.remaining,
-            bytes: ending.bytesReceived
+            download.metrics,
+            from: download.url,
+            remaining: download.remaining,
+            bytes: download.bytesReceived
         )
         guard case .askForCredential = outcome, let shown = claim.shown, shown.isRenewable else {
-            return submit(ending, outcome)
+            return submit(download, outcome)
         }
-        credentials.renew(shown) { submit(ending, .retry(failure, after: .zero)) }
+        credentials.renew(shown) { submit(download, .retry(failure, after: .zero)) }
     }
 
     /// Returns the outcome of a failed attempt.
@@ -217,19 +217,19 @@ struct AttemptJudge {
         }
     }
 
-    private func submit(_ ending: Download.Ending, _ outcome: AttemptOutcome) {
+    private func submit(_ download: EndedDownload, _ outcome: AttemptOutcome) {
         completer.submit(
             .attemptEnd(
                 AttemptEnd(
-                    task: ending.claim.task,
-                    fence: ending.claim.fence,
+                    task: download.claim.task,
+                    fence: download.claim.fence,
                     outcome: outcome,
-                    bytesReceived: ending.bytesReceived,
-                    partial: ending.partial,
-                    metrics: ending.metrics,
-                    resumption: ending.resumption
+                    bytesReceived: download.bytesReceived,
+                    partial: download.partial,
+                    metrics: download.metrics,
+                    resumption: download.resumption
                 ),
-                part: ending.part
+                part: download.part
             )
         )
     }
@@ -260,8 +260,8 @@ struct AttemptJudge {
 
 extension PendingRename {
     /// Creates the pending rename of a finished attempt.
-    init(of ending: Download.Ending, partFence: Fence, result: TransferResult) {
-        let claim = ending.claim
+    init(of download: EndedDownload, partFence: Fence, result: TransferResult) {
+        let claim = download.claim
         self.init(
             task: claim.task,
             fence: claim.fence,
@@ -271,13 +271,8 @@ extension PendingRename {
             number: claim.number,
             destination: claim.destination,
             result: result,
-            metrics: ending.metrics,
-            resumption: ending.resumption
+            metrics: download.metrics,
+            resumption: download.resumption
         )
     }
-}
-
-extension Exchange.Ending {
-    /// The bytes transferred in both directions.
-    var bytes: Int64 { bytesReceived + bytesSent - bytesSkipped }
 }

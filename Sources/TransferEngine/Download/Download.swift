@@ -9,31 +9,6 @@ import TransferModel
 /// It is called on its curl loop's thread, except for `begin`, `abandon`, `yieldConnection` and
 /// `progress`, which any thread may call; state that both sides touch is under the mutex.
 final class Download: CurlSink, TransferAttempt {
-    /// The data that an ended attempt hands over.
-    struct Ending: Sendable {
-        let claim: TaskClaim
-        let end: ResponseStateMachine.End
-        /// The file, as far as it was written; nil when there is none.
-        let part: PartFile?
-        /// The checksums that the file must have.
-        let wanted: [Checksum]
-        /// The actual checksums, for a file so small that they are already known.
-        let found: [Checksum]?
-        /// The reader that will soon know the checksums of a larger file.
-        let follower: FileFollower?
-        /// The data a later attempt needs to resume the file; nil when it must not.
-        var partial: PartialDownload?
-        /// The file of an earlier attempt that does not match what the origin has now.
-        let dropped: Container.Place?
-        let resumption: Resumption?
-        let metrics: AttemptMetrics
-        /// The URL of the last request.
-        let url: CurlURL
-        let bytesReceived: Int64
-        /// The time left for the whole task.
-        let remaining: Duration
-    }
-
     /// The number of bytes after which a file is worth keeping and the first checkpoint is made at
     /// once; a killed worker costs at most this much.
     private static let checkpointBytes: Int64 = 512 * 1024
@@ -52,7 +27,7 @@ final class Download: CurlSink, TransferAttempt {
     let verifier: Verifier
     private let onReached: @Sendable () -> Void
     private let onCheckpoint: @Sendable () -> Void
-    private let onEnd: @Sendable (Ending) -> Void
+    private let onEnd: @Sendable (EndedDownload) -> Void
     let connections: Connections
     let state: Mutex<State>
 
@@ -108,7 +83,7 @@ final class Download: CurlSink, TransferAttempt {
         mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
         onCheckpoint: @escaping @Sendable () -> Void,
-        onEnd: @escaping @Sendable (Ending) -> Void
+        onEnd: @escaping @Sendable (EndedDownload) -> Void
     ) {
         self.claim = claim
         place = Container.Place(partOf: claim, fence: claim.fence)
@@ -328,7 +303,7 @@ final class Download: CurlSink, TransferAttempt {
 
     /// Ends the attempt, or makes its next request, when nothing more comes from the last one.
     func settle(_ result: Result<CurlSummary, CurlError>) {
-        let (action, ending) = state.withLock { state in
+        let (action, ended) = state.withLock { state in
             if connections.isRefusal(result) { state.machine.abandoned() }
             let action = state.machine.finished(result, bytesWritten: state.bytesReceived)
             switch action {
@@ -342,7 +317,7 @@ final class Download: CurlSink, TransferAttempt {
                     state.headers.removeAll { !$0.isHarmless }
                     state.isAtOrigin = false
                 }
-                return (action, Ending?.none)
+                return (action, EndedDownload?.none)
             case .restart:
                 state.isDiscarding = false
                 state.errorBody = []
@@ -357,16 +332,19 @@ final class Download: CurlSink, TransferAttempt {
         }
         switch action {
         case .follow, .restart: request()
-        case .end: if let ending { onEnd(ending) }
+        case .end: if let ended { onEnd(ended) }
         }
     }
 
-    private func handOver(_ end: ResponseStateMachine.End, _ state: inout State) -> Ending {
+    private func handOver(
+        _ end: ResponseStateMachine.End,
+        _ state: inout State
+    ) -> EndedDownload {
         let partial = keepable(state)
         let part = state.part
         state.part = nil
         part?.unlock()
-        return Ending(
+        return EndedDownload(
             claim: claim,
             end: end,
             part: part,

@@ -129,7 +129,7 @@ extension Exchange {
 
     /// Hands over the end, if there is one, as soon as everything that it depends on is stored.
     private func conclude() {
-        let (unusable, ending) = state.withLock { state -> (UploadResource?, Ending?) in
+        let (unusable, ended) = state.withLock { state -> (UploadResource?, EndedExchange?) in
             guard !state.isStoring, let end = state.end else { return (nil, nil) }
             if let unusable = state.upload?.unusable {
                 state.isStoring = true
@@ -139,7 +139,7 @@ extension Exchange {
             return (nil, handOver(end, state))
         }
         if let unusable { forget(unusable) }
-        if let ending { onEnd(ending) }
+        if let ended { onEnd(ended) }
     }
 
     private func forget(_ unusable: UploadResource) {
@@ -165,8 +165,8 @@ extension Exchange {
         return .success(error.summary)
     }
 
-    private func handOver(_ end: ResponseStateMachine.End, _ state: Confined) -> Ending {
-        Ending(
+    private func handOver(_ end: ResponseStateMachine.End, _ state: Confined) -> EndedExchange {
+        EndedExchange(
             claim: claim,
             end: checked(end, state),
             metrics: state.metrics,

@@ -10,23 +10,7 @@ import TransferModel
 /// It is called on its curl loop's thread, except for `start`, `abandon` and `progress`, which any
 /// thread may call; state that both sides touch is under the mutex.
 final class Exchange: CurlSink, TransferAttempt {
-    /// The data that an ended attempt hands over.
-    struct Ending: Sendable {
-        let claim: TaskClaim
-        let end: End
-        let metrics: AttemptMetrics
-        /// The URL of the last request.
-        let url: CurlURL
-        let bytesReceived: Int64
-        let bytesSent: Int64
-        /// The bytes of ``bytesSent`` that the origin had before.
-        let bytesSkipped: Int64
-        /// Whether the origin may have acted on the request.
-        let mayHaveArrived: Bool
-        /// The time left for the whole task.
-        let remaining: Duration
-    }
-
+    /// How the attempt has ended; a response comes with its body.
     enum End: Sendable {
         case finished(TransferResult, body: [UInt8])
         case failed(TransferFailure)
@@ -39,7 +23,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let disk: BlockingPool<TenantID>
     private let configuration: EngineConfiguration
     let onReached: @Sendable () -> Void
-    let onEnd: @Sendable (Ending) -> Void
+    let onEnd: @Sendable (EndedExchange) -> Void
     /// The maximum number of bytes kept of an answer.
     let answerBytesMax: Int
     let connections: Connections
@@ -56,7 +40,7 @@ final class Exchange: CurlSink, TransferAttempt {
         uploadResources: UploadResourceKeeper,
         mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
-        onEnd: @escaping @Sendable (Ending) -> Void
+        onEnd: @escaping @Sendable (EndedExchange) -> Void
     ) {
         self.claim = claim
         self.loop = loop

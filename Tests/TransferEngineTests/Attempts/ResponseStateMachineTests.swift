@@ -3,7 +3,7 @@ import Testing
 @testable import TransferEngine
 import TransferModel
 
-/// Traces of one attempt: heads and endings go in, decisions come out.
+/// Traces of one attempt: heads and ends go in, decisions come out.
 @Suite struct ResponseStateMachineTests {
     private static func head(
         _ status: Int,

@@ -93,8 +93,8 @@ import TransferTestSupport
                     verifier: verifier,
                     onReached: {},
                     onCheckpoint: {}
-                ) { ending in
-                    if case .finished = ending.end { return onEnd(true) }
+                ) { ended in
+                    if case .finished = ended.end { return onEnd(true) }
                     onEnd(false)
                 }.begin()
             } else {
@@ -107,8 +107,8 @@ import TransferTestSupport
                     configuration: configuration,
                     uploadResources: keeper,
                     onReached: {}
-                ) { ending in
-                    if case .finished = ending.end { return onEnd(true) }
+                ) { ended in
+                    if case .finished = ended.end { return onEnd(true) }
                     onEnd(false)
                 }.begin()
             }

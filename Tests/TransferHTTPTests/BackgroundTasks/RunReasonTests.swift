@@ -18,8 +18,8 @@ import TransferWire
             #expect(run.reason == nil)
             let body = #"{"success": \#(isSuccessful)}"#
             let done = try await server.change(run.id, "complete", body).json(RunDocument.self)
-            #expect(done.ending == "\(state): \(reason)")
-            try await server.expectEnding(of: run, state, reason)
+            #expect(done.end == "\(state): \(reason)")
+            try await server.expectEnd(of: run, state, reason)
         }
     }
 
@@ -40,7 +40,7 @@ import TransferWire
             }
             try await server.complete(Array("a".utf8))
             try await server.clock().pass(2)
-            try await server.expectEnding(of: run, state, reason)
+            try await server.expectEnd(of: run, state, reason)
         }
     }
 
@@ -50,7 +50,7 @@ import TransferWire
             let run = try await server.launch()
             try await server.change(run.id, "accept")
             try await server.clock().pass(31)
-            try await server.expectEnding(of: run, "expired", "deadline_passed")
+            try await server.expectEnd(of: run, "expired", "deadline_passed")
             try await server.expectLastEvent("background_task.expired", "deadline_passed")
         }
     }
@@ -62,7 +62,7 @@ import TransferWire
             let run = try await server.launch(identifier)
             // A refresh is over at its deadline, which comes before the minute.
             try await server.clock().pass(identifier == "refresh" ? 31 : 61)
-            try await server.expectEnding(of: run, "not_accepted", "not_accepted")
+            try await server.expectEnd(of: run, "not_accepted", "not_accepted")
             try await server.expectLastEvent("background_task.expired", "not_accepted")
         }
     }
@@ -74,7 +74,7 @@ import TransferWire
             let run = try await server.launch()
             if isAccepted { try await server.change(run.id, "accept") }
             try await server.send("POST", "/v1/clients/default/force-quit")
-            try await server.expectEnding(of: run, "client_force_quit", "client_force_quit")
+            try await server.expectEnd(of: run, "client_force_quit", "client_force_quit")
         }
     }
 
@@ -93,7 +93,7 @@ import TransferWire
             try await server.clock().pass(31)
             #expect(try await server.run(run.id).reason == nil)
             try await server.clock().pass(31)
-            try await server.expectEnding(of: run, "expired", "deadline_passed")
+            try await server.expectEnd(of: run, "expired", "deadline_passed")
         }
     }
 
@@ -111,23 +111,23 @@ import TransferWire
 
 extension RunDocument {
     /// How the run has ended; nil while it has not.
-    fileprivate var ending: String? { reason.map { "\(state): \($0)" } }
+    fileprivate var end: String? { reason.map { "\(state): \($0)" } }
 }
 
 extension APIServer {
     /// Expects that a run has ended so, alone and in the history of its client, and that it says so
     /// to whoever changes it.
-    fileprivate func expectEnding(
+    fileprivate func expectEnd(
         of run: RunDocument,
         _ state: String,
         _ reason: String,
         at location: SourceLocation = #_sourceLocation
     ) async throws {
         let alone = try await self.run(run.id)
-        #expect(alone.ending == "\(state): \(reason)", sourceLocation: location)
+        #expect(alone.end == "\(state): \(reason)", sourceLocation: location)
         #expect(alone.endedAt != nil, sourceLocation: location)
         let listed = try await runs().first { $0.id == run.id }
-        #expect(listed?.ending == "\(state): \(reason)", sourceLocation: location)
+        #expect(listed?.end == "\(state): \(reason)", sourceLocation: location)
         let late = try await change(run.id, "complete", #"{"success": true}"#)
         #expect(late.code == .runEnded, sourceLocation: location)
         let problem = try late.json(ProblemDetails.self)

@@ -15,7 +15,7 @@ extension ScaleWorld {
                 CASE s.state WHEN 'failed' THEN \(Self.failure) END, now() - interval '1 hour',
                 CASE s.state WHEN 'completed' THEN 10000000000 + n END, 10000000000 + n, \(Self.earlier)
             FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
-            CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
+            CROSS JOIN LATERAL (SELECT \(Self.endState("n")) AS state) s
             """,
             """
             INSERT INTO retried_failure (session_id, generation, task_id, failure_code)
@@ -29,12 +29,12 @@ extension ScaleWorld {
             SELECT \(taskID("n")), \(tenantID), 60000000000 + n, \(taskID("n")),
                 '00000000-0000-4000-8000-000000000000', 10, 20, '"1"'
             FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
-            WHERE \(Self.ending("n")) = 'failed'
+            WHERE \(Self.endState("n")) = 'failed'
             """,
         ]
     }
 
-    static func ending(_ n: Query) -> Query {
+    static func endState(_ n: Query) -> Query {
         """
         CASE WHEN \(n) % 10 < 7 THEN 'completed'::task_state WHEN \(n) % 10 < 9 THEN 'failed'
             ELSE 'cancelled' END

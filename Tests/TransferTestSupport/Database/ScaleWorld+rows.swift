@@ -230,7 +230,7 @@ extension ScaleWorld {
             FROM generate_series(0, \(firstOfLarge) - 1) AS n
             CROSS JOIN LATERAL (
                 SELECT n / \(part) * (2 * \(part) + 1) + n % \(part) + 1 + \(part) AS sequence) k
-            CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
+            CROSS JOIN LATERAL (SELECT \(Self.endState("n")) AS state) s
             """,
             """
             \(columns)
