@@ -49,6 +49,8 @@ CREATE TABLE task (
     upload_path text,
     upload_is_staged boolean NOT NULL DEFAULT false,
     upload_data bytea CHECK (octet_length(upload_data) <= 65664),
+    -- The bytes lie elsewhere, and upload_data says where.
+    upload_is_copy boolean NOT NULL DEFAULT false,
     -- The number of changes by its client, for conditional changes: each compares and increases it
     -- in its own statement.
     revision integer NOT NULL DEFAULT 0,
@@ -59,7 +61,9 @@ CREATE TABLE task (
             = CASE kind
                 WHEN 'upload' THEN 1
                 ELSE (upload_data IS NOT NULL)::int
-            END)
+            END),
+    CONSTRAINT task_copy_check
+        CHECK (NOT upload_is_copy OR (kind = 'upload' AND upload_data IS NOT NULL))
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 -- Serves the pages of a session's tasks.

@@ -106,16 +106,21 @@ final class ActiveTransfer {
         if let totalDeadline, totalDeadline <= now { return .total }
         if firstByte.isOverdue(at: now) { return .firstByte }
         if speed.isTooSlow(at: now) { return .lowSpeed }
-        return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
+        return inactivityDeadline(at: now) <= now ? .inactivity : nil
     }
 
     /// Returns when a timeout would next expire or might have started, if nothing happens.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        var deadline = lastActivity + bounds.inactivityTimeout
+        var deadline = inactivityDeadline(at: now)
         for other in [totalDeadline, firstByte.deadline(at: now), speed.deadline(at: now)] {
             if let other { deadline = min(deadline, other) }
         }
         return deadline
+    }
+
+    /// Returns when the origin has been inactive for too long; it is not while our own side waits.
+    private func inactivityDeadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        (pacing.isAwaiting ? now : lastActivity) + bounds.inactivityTimeout
     }
 
     private var totalDeadline: ContinuousClock.Instant? {
@@ -172,7 +177,7 @@ final class ActiveTransfer {
             if let length = head.contentLength, length > bounds.bodyBytesMax, !bounds.isHead {
                 return end(.bodyTooLarge)
             }
-            return sink.receive(head: head) == .proceed || end(.aborted)
+            return sink.receive(head: head) != .abort || end(.aborted)
         }
     }
 
@@ -188,24 +193,35 @@ final class ActiveTransfer {
         let now = ContinuousClock.now
         lastActivity = now
         guard pacing.mayReceive(self, at: now) else { return .paused }
-        return unsafe take(body, at: now) ? .taken : .ended
+        return unsafe take(body, at: now)
     }
 
-    private func take(_ body: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
-        guard head != nil else { return end(.badResponse) }
+    private func take(
+        _ body: UnsafeRawBufferPointer,
+        at now: ContinuousClock.Instant
+    ) -> PieceOutcome {
+        guard head != nil else { return ended(.badResponse) }
         guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived,
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
-        else { return end(.bodyTooLarge) }
-        bytesReceived += Int64(body.count)
-        speed.move(Int64(body.count))
+        else { return ended(.bodyTooLarge) }
+        let total = bytesReceived + Int64(body.count)
         // A connection of HTTP/2 has frames of its own, and also carries others' responses.
         if let socket, head?.httpVersion.hasPrefix("1") ?? false,
-            framing.isExceeded(on: socket, body: bytesReceived, at: now)
+            framing.isExceeded(on: socket, body: total, at: now)
         {
-            return end(.badResponse)
+            return ended(.badResponse)
         }
+        switch unsafe sink.receive(body: body) {
+        case .proceed: break
+        case .later:
+            pacing.awaitSink(of: self)
+            return .paused
+        case .abort: return ended(.aborted)
+        }
+        bytesReceived = total
+        speed.move(Int64(body.count))
         pacing.received(Int64(body.count), at: now)
-        return unsafe sink.receive(body: body) == .proceed || end(.aborted)
+        return .taken
     }
 
     /// Returns whether the coded bytes so far may have become this many: few bytes can be made that
@@ -218,13 +234,17 @@ final class ActiveTransfer {
     }
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard let count = unsafe bodySource?.read(into: buffer), (0...buffer.count).contains(count)
-        else {
+        switch unsafe bodySource?.read(into: buffer) {
+        case .bytes(let count) where (0...buffer.count).contains(count):
+            upload.read(count)
+            return count
+        case .later:
+            pacing.awaitSource(of: self)
+            return Int(CURL_READFUNC_PAUSE)
+        case .bytes, .failed, nil:
             _ = end(.bodySourceFailed)
             return Int(CURL_READFUNC_ABORT)
         }
-        upload.read(count)
-        return count
     }
 
     func rewind() -> Bool {
@@ -275,6 +295,11 @@ final class ActiveTransfer {
         firstByte.begin(at: now, sendsBody: !upload.isWhole)
         if !upload.isWhole { speed.begin(at: now) }
         return true
+    }
+
+    private func ended(_ code: CurlError.Code) -> PieceOutcome {
+        _ = end(code)
+        return .ended
     }
 
     /// Keeps the first reason and returns false, which makes libcurl end the transfer.

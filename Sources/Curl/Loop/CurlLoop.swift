@@ -92,6 +92,10 @@ package final class CurlLoop: Sendable {
         post { [driver] in driver.share(id, rates) }
     }
 
+    func proceed(_ id: UInt64) {
+        post { [driver] in driver.proceed(id) }
+    }
+
     func cancel(_ id: UInt64) {
         post { [driver] in driver.cancel(id) }
     }

@@ -14,6 +14,12 @@ package struct CurlTransfer: Sendable, Hashable {
     /// either case it is called exactly once.
     package func cancel() { loop.cancel(id) }
 
+    /// Asks again, from any thread, the sink and the source that have answered `later`.
+    ///
+    /// It has no effect on a transfer that waits for neither. With HTTP/2, a transfer may wait only
+    /// where pausing it is sound (``CurlLibrary/isHTTP2Sound``).
+    package func proceed() { loop.proceed(id) }
+
     /// Changes the rates from any thread.
     ///
     /// The new rates replace ``CurlRequest/receiveRateMax`` and ``CurlRequest/sendRateMax``; they

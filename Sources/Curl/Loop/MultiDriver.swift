@@ -140,6 +140,13 @@ import Foundation
         pauseDebtors()
     }
 
+    func proceed(_ id: UInt64) {
+        guard let transfer = transfers[id] else { return }
+        transfer.pacing.proceed()
+        pace(transfer)
+        pauseDebtors()
+    }
+
     /// Ends all transfers and frees the multi handle.
     func stop() {
         guard !isStopped else { return }
@@ -263,8 +270,8 @@ import Foundation
         let before = transfer.pacing.rest
         let rest = transfer.pacing.update(at: now)
         // A pause that we want does not count as inactivity of the origin.
-        if before.end != nil || rest.end != nil { transfer.lastActivity = rest.end ?? now }
-        transfer.speed.pause(rest.end != nil, at: now)
+        if before.isAny || rest.isAny { transfer.lastActivity = rest.end ?? now }
+        transfer.speed.pause(rest.isAny, at: now)
         if let end = rest.end {
             pauseTimers[id] = loop.schedule(after: end - now) { [unowned self] in
                 pauseIsOver(id)

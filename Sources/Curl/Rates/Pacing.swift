@@ -1,6 +1,7 @@
 import CCurl
 
-/// The pacers of both directions of one transfer, and which directions are paused.
+/// The pacers of both directions of one transfer, and which directions are paused: by a rate, or
+/// because the sink takes nothing or the source gives nothing for now.
 ///
 /// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of
 /// libcurl may bring a hundred buffers, and a pause demanded after that call would come too late.
@@ -13,7 +14,10 @@ struct Pacing {
     struct Rest {
         var receiving = false
         var sending = false
+        /// Nil also when no rate pauses.
         var end: Instant?
+
+        var isAny: Bool { receiving || sending }
 
         /// The paused directions as bits for curl_easy_pause(3).
         var curlBits: Int32 { (receiving ? CURLPAUSE_RECV : 0) | (sending ? CURLPAUSE_SEND : 0) }
@@ -28,6 +32,11 @@ struct Pacing {
     /// The rates shared with other transfers; bytes count against them in both directions.
     var shared: [SharedRate]
     private var isEntered = false
+    private var awaitsSink = false
+    private var awaitsSource = false
+
+    /// Whether our own side lets a direction wait.
+    var isAwaiting: Bool { awaitsSink || awaitsSource }
 
     /// Starts with the rates of the request.
     init(_ request: CurlRequest, debtors: Debtors, at now: Instant) {
@@ -67,6 +76,23 @@ struct Pacing {
         if pauseEnd(of: sender, at: now, isPaused: rest.sending) != nil { enter(transfer) }
     }
 
+    /// Records that the sink did not take a piece, with which receiving is paused.
+    mutating func awaitSink(of transfer: ActiveTransfer) {
+        awaitsSink = true
+        rest.receiving = true
+        enter(transfer)
+    }
+
+    /// Records that the source had no bytes, with which sending is paused.
+    mutating func awaitSource(of transfer: ActiveTransfer) {
+        awaitsSource = true
+        rest.sending = true
+        enter(transfer)
+    }
+
+    /// Records that sink and source are ready; the pauses end at the next ``update(at:)``.
+    mutating func proceed() { (awaitsSink, awaitsSource) = (false, false) }
+
     /// Takes back a pause that libcurl could not be told of.
     mutating func forgetRest() { rest = Rest() }
 
@@ -82,8 +108,8 @@ struct Pacing {
         let receiving = rest.receiving ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
         let sending = sendsBody ? pauseEnd(of: sender, at: now, isPaused: rest.sending) : nil
         rest = Rest(
-            receiving: receiving != nil,
-            sending: sending != nil,
+            receiving: receiving != nil || awaitsSink,
+            sending: sending != nil || awaitsSource,
             end: [receiving, sending].compactMap(\.self).min()
         )
         return rest

@@ -4,8 +4,8 @@ import Foundation
 package protocol CurlBodySource: AnyObject, Sendable {
     /// The number of bytes, or nil to send them in chunks without announcing a total.
     var length: Int64? { get }
-    /// Fills the start of `buffer` and returns the count: 0 at the end, nil when reading failed.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int?
+    /// Fills the start of `buffer`.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead
     /// Returns to the first byte; returns false when that is not possible.
     func rewind() -> Bool
 }

@@ -10,6 +10,7 @@ import TransferStore
 struct AttemptStarter {
     let store: QueueStore
     let testHooks: TestHookStore
+    let copies: CopyStore
     let identity: WorkerIdentity
     let container: Container
     let disk: BlockingPool<TenantID>
@@ -29,16 +30,16 @@ struct AttemptStarter {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
 
-    /// Starts claimed tasks: those that may show a credential, continue an upload or fail for a test
-    /// once that has been looked up, and those whose request must not be sent twice once the claim
-    /// outlasts a crash of the database.
+    /// Starts claimed tasks: those that may show a credential, continue an upload, copy a result or
+    /// fail for a test once that has been looked up, and those whose request must not be sent twice
+    /// once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
         for claim in claims {
             guard
                 claim.mayShowCredential || claim.resumableUpload != nil || claim.isForTests
-                    || !claim.isIdempotent
+                    || claim.request.copiedTask != nil || !claim.isIdempotent
             else {
                 start(claim)
                 continue
@@ -83,6 +84,9 @@ struct AttemptStarter {
         do throws(StoreError) {
             if claims.contains(where: { $0.resumableUpload != nil }) {
                 claims = try await uploadResources.store.resources(of: claims)
+            }
+            if claims.contains(where: { $0.request.copiedTask != nil }) {
+                claims = try await copies.results(of: claims)
             }
             let tested = claims.filter(\.isForTests)
             if !tested.isEmpty {

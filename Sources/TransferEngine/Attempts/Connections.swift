@@ -7,6 +7,8 @@ final class Connections: Sendable {
     private struct State {
         var transfers: [Int: CurlTransfer] = [:]
         var isAbandoned = false
+        /// The connections that were told to proceed before their requests were known here.
+        var proceeding: Set<Int> = []
         /// The rates that these requests and later ones keep to, all together.
         var rates: [SharedRate] = []
     }
@@ -40,13 +42,19 @@ final class Connections: Sendable {
     ) {
         var request = request
         request.mayBegin = mayBegin
-        request.sharedRates = state.withLock { $0.rates }
+        request.sharedRates = state.withLock { state in
+            state.transfers[connection] = nil
+            return state.rates
+        }
         guard isOpen else { return loop.refuse(sink) }
         let transfer = loop.start(request, sink: sink)
-        let (isAbandoned, rates) = state.withLock { state in
+        let (isAbandoned, rates, proceeds) = state.withLock { state in
             state.transfers[connection] = transfer
-            return (state.isAbandoned, state.rates)
+            return (
+                state.isAbandoned, state.rates, state.proceeding.remove(connection) != nil
+            )
         }
+        if proceeds { transfer.proceed() }
         if isAbandoned { transfer.cancel() }
         // Other rates may have come while it was started.
         if !rates.elementsEqual(request.sharedRates, by: ===) { transfer.share(rates) }
@@ -60,6 +68,15 @@ final class Connections: Sendable {
             return Array(state.transfers.values)
         }
         for transfer in transfers { transfer.share(rates) }
+    }
+
+    /// Asks the sink and the source of a connection again that have answered `later`.
+    func proceed(_ connection: Int) {
+        let transfer = state.withLock { state in
+            if state.transfers[connection] == nil { state.proceeding.insert(connection) }
+            return state.transfers[connection]
+        }
+        transfer?.proceed()
     }
 
     /// Stops the requests under way, and those that would follow.

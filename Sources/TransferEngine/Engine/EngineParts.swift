@@ -174,6 +174,7 @@ struct EngineParts {
         AttemptStarter(
             store: stores.queue,
             testHooks: stores.testHooks,
+            copies: stores.copies,
             identity: identity,
             container: container,
             disk: disk,

@@ -12,6 +12,7 @@ package struct EngineStores: Sendable {
     package let completions: CompletionStore
     package let parts: PartStore
     package let uploadResources: UploadResourceStore
+    package let copies: CopyStore
     package let workers: WorkerStore
     package let hosts: HostStore
     package let retention: RetentionStore
@@ -39,6 +40,7 @@ package struct EngineStores: Sendable {
         completions = CompletionStore(database)
         parts = PartStore(database)
         uploadResources = UploadResourceStore(database)
+        copies = CopyStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)

@@ -166,7 +166,8 @@ extension Exchange {
     }
 
     private func handOver(_ end: ResponseStateMachine.End, _ state: Confined) -> EndedExchange {
-        EndedExchange(
+        state.stream?.close()
+        return EndedExchange(
             claim: claim,
             end: checked(end, state),
             metrics: state.metrics,
@@ -198,6 +199,8 @@ extension Exchange {
             )
             return .finished(answer, body: state.body)
         case .failed(var failure):
+            // If the source has failed, the request was ended for the want of its body.
+            if let failure = state.stream?.failure { return .failed(failure) }
             if failure.httpStatus != nil, !state.body.isEmpty {
                 failure.responseBody = Array(
                     state.body.prefix(TransferFailure.responseBodyBytesMax)

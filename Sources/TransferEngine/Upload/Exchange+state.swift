@@ -20,6 +20,10 @@ extension Exchange {
         var cookies: CookieJar?
         /// The file being sent, once it is open, if the upload is from a file.
         var file: UploadFile?
+        /// What is copied, as its source has told it to this attempt or an earlier one; nil before.
+        var copied: SourceStream.Identity?
+        /// The body of a copy, as far as it was asked for.
+        var stream: SourceStream?
         /// The upload, once its body is known, if its origin continues it.
         var upload: UploadStateMachine?
         /// Whether a resource of ``upload`` is being stored or forgotten.
@@ -72,7 +76,7 @@ extension Exchange {
         /// Returns what the head of an answer means to an upload that its origin continues.
         mutating func read(_ head: ResponseHead) -> UploadStateMachine.Reading {
             // What was given to the connection, for an early answer.
-            let sent = file?.position ?? bytesToSend
+            let sent = position ?? bytesToSend
             return upload?.received(
                 head,
                 from: machine.url,
@@ -90,16 +94,82 @@ extension Exchange {
         }
 
         /// The bytes of the body that were given to the connection, with those before them.
-        var bytesSent: Int64 { file?.position ?? (mayHaveArrived ? bytesToSend : 0) }
+        var bytesSent: Int64 { position ?? (mayHaveArrived ? bytesToSend : 0) }
 
-        /// The bytes of the whole body.
-        var bytesToSend: Int64 {
-            guard case .data(let bytes) = source else { return file?.size ?? 0 }
-            return Int64(bytes.count)
+        /// The bytes of the whole body, as far as they are known.
+        var bytesToSend: Int64 { sizeToSend ?? position ?? 0 }
+
+        /// The bytes of the whole body; nil when they are not known in advance.
+        var sizeToSend: Int64? {
+            switch source {
+            case .data(let bytes): Int64(bytes.count)
+            case .copy: copied?.length
+            case .file, .staged, nil: file?.size ?? 0
+            }
+        }
+
+        /// How far libcurl was given a body that is not in memory; nil for any other.
+        private var position: Int64? {
+            if case .copy = source { return stream?.position ?? bytesSkipped ?? 0 }
+            return file?.position
         }
 
         /// Whether a later attempt could do what has been done once more.
         var mayHaveEffects: Bool { mayHaveArrived && !(upload?.mayBeResumed ?? false) }
+    }
+}
+
+// A body that another origin sends.
+extension Exchange.Confined {
+    /// Whether what is copied has to be asked for before anything can be sent.
+    var isCopyUnknown: Bool {
+        if case .copy = source { copied == nil } else { false }
+    }
+
+    /// Where the source has to be asked for the body of the next request; nil when it need not be.
+    var missingCopy: Int64? {
+        guard machine.mayRequest, case .copy = source else { return nil }
+        guard copied != nil else { return 0 }
+        guard case .copy = request.upload else { return nil }
+        let start = upload?.start ?? 0
+        return hasSentCopy || stream?.isAt(start) ?? false ? nil : start
+    }
+
+    /// Whether the origin has all of the body, so that its rest is empty.
+    private var hasSentCopy: Bool { upload.map { $0.start > 0 && $0.start == $0.length } ?? false }
+
+    /// Returns what to ask the source for, so that what follows is of the same version; nil for all
+    /// of any version.
+    func copyPoint(
+        at start: Int64
+    ) throws(TransferFailure) -> ResponseStateMachine.ResumePoint? {
+        guard start > 0 else { return nil }
+        guard let length = copied?.length, let validator = copied?.validator else {
+            throw .sourceWithoutValidator
+        }
+        return ResponseStateMachine.ResumePoint(
+            range: start..<length,
+            total: length,
+            validator: validator
+        )
+    }
+
+    /// Adds the body to a request, with what the source says of it unless the task does.
+    ///
+    /// - Returns: false if there is no body, with which nothing may be sent.
+    func addCopy(to request: inout CurlRequest) -> Bool {
+        guard !hasSentCopy else {
+            request.body = []
+            return true
+        }
+        request.bodySource = stream
+        guard upload?.isWhole ?? true else { return stream != nil }
+        for field in stream?.fields ?? []
+        where !request.headers.contains(where: { $0.name.lowercased() == field.name.lowercased() })
+        {
+            request.headers.append((field.name, field.value))
+        }
+        return stream != nil
     }
 }
 

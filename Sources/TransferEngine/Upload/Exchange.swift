@@ -18,10 +18,11 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     let claim: TaskClaim
-    private let loop: CurlLoop
+    private let url: CurlURL
+    let loop: CurlLoop
     private let container: Container
     private let disk: BlockingPool<TenantID>
-    private let configuration: EngineConfiguration
+    let configuration: EngineConfiguration
     let onReached: @Sendable () -> Void
     let onEnd: @Sendable (EndedExchange) -> Void
     /// The maximum number of bytes kept of an answer.
@@ -43,6 +44,7 @@ final class Exchange: CurlSink, TransferAttempt {
         onEnd: @escaping @Sendable (EndedExchange) -> Void
     ) {
         self.claim = claim
+        self.url = url
         self.loop = loop
         self.container = container
         self.disk = disk
@@ -76,7 +78,7 @@ final class Exchange: CurlSink, TransferAttempt {
         switch claim.request.upload {
         case .file(let path): Container.Place(path, tenant: claim.tenant)
         case .staged: Container.Place(ResultLocation.bodyPath(of: claim.task), tenant: claim.tenant)
-        case .data, nil: nil
+        case .data, .copy, nil: nil
         }
     }
 
@@ -84,6 +86,7 @@ final class Exchange: CurlSink, TransferAttempt {
     func begin() {
         // An attempt that was stopped before it started has nothing to open.
         guard let source, !connections.isAbandoned else {
+            beginCopy()
             prepareUpload()
             return request()
         }
@@ -111,18 +114,18 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     /// Prepares the first request of an upload that its origin continues, once its body is known.
-    private func prepareUpload() {
+    func prepareUpload() {
         guard let dialect = claim.resumableUpload else { return }
         state.withLock { state in
-            guard state.machine.mayRequest else { return }
+            guard state.machine.mayRequest, !state.isCopyUnknown else { return }
             do throws(TransferFailure) {
                 state.upload = try UploadStateMachine(
                     dialect,
                     of: claim,
-                    url: state.machine.url,
+                    url: url,
                     length: state.bytesToSend,
                     // What came with the task never changes.
-                    body: state.file?.version ?? "data"
+                    body: state.file?.version ?? state.copied?.version(in: claim.fence) ?? "data"
                 )
                 state.beginStep(of: claim)
             } catch {
@@ -134,6 +137,7 @@ final class Exchange: CurlSink, TransferAttempt {
     /// Sends the request, or gives the task back when no request may be made any more.
     func request() {
         if !connections.isOpen { abandon() }
+        if let start = state.withLock({ $0.missingCopy }) { return openCopy(from: start) }
         let request: CurlRequest? = state.withLock { state in
             guard state.machine.mayRequest else { return nil }
             state.metrics.redirects = state.redirectsBefore + state.machine.redirects
@@ -153,8 +157,11 @@ final class Exchange: CurlSink, TransferAttempt {
                 file.send(from: start)
                 request.bodySource = file
             }
+            if case .copy = state.request.upload {
+                guard state.addCopy(to: &request) else { return nil }
+            }
             request.httpVersion = .choice(
-                for: claim.request.kind == .data ? .message : .file(size: state.bytesToSend)
+                for: claim.request.kind == .data ? .message : .file(size: state.sizeToSend)
             )
             request.apply(
                 claim,
@@ -164,6 +171,8 @@ final class Exchange: CurlSink, TransferAttempt {
                 userAgent: configuration.userAgent
             )
             if let upload = state.upload { request.isReplayable = upload.isRepeatable }
+            // What has been read of another origin cannot be sent again.
+            if request.bodySource is SourceStream { request.isReplayable = false }
             return request
         }
         guard let request else { return loop.refuse(self) }
@@ -188,10 +197,88 @@ final class Exchange: CurlSink, TransferAttempt {
                 received: state.bytesReceived,
                 expected: state.bytesExpected,
                 sent: state.bytesSent,
-                toSend: state.bytesToSend,
+                toSend: state.sizeToSend,
                 skipped: min(state.bytesSkipped ?? 0, state.bytesSent),
                 isAtOrigin: state.isAtOrigin
             )
         }
+    }
+}
+
+// A body that another origin sends.
+extension Exchange {
+    /// Takes up a copy where an earlier attempt has left it, or refuses one whose result is gone.
+    func beginCopy() {
+        guard case .copy(let source) = claim.request.upload else { return }
+        state.withLock { state in
+            switch source {
+            case .result:
+                state.machine.failed(
+                    TransferFailure(.sourceMissing, "The result to copy is not kept any more.")
+                )
+            case .remote:
+                state.copied = claim.uploadResource.flatMap { resource in
+                    SourceStream.Identity(version: resource.body)
+                }
+            }
+        }
+    }
+
+    /// Asks the source for its body from `start` on, and sends the request when it has answered.
+    func openCopy(from start: Int64) {
+        guard case .copy(.remote(let text, let headers)) = claim.request.upload else { return }
+        do throws(TransferFailure) {
+            let url: CurlURL
+            do throws(CurlError) {
+                url = try CurlURL(text)
+            } catch {
+                throw TransferFailure(error).ofSource
+            }
+            let (remaining, point) = try state.withLock { state throws(TransferFailure) in
+                (timeLeft(state), try state.copyPoint(at: start))
+            }
+            let stream = SourceStream(
+                url,
+                headers: headers,
+                of: claim,
+                from: point,
+                remaining: remaining,
+                loop: loop,
+                connections: connections,
+                configuration: configuration
+            ) { [self] in opened($0) }
+            let former = state.withLock { state in
+                defer { state.stream = stream }
+                return state.stream
+            }
+            former?.close()
+            stream.open()
+        } catch {
+            state.withLock { $0.machine.failed(error) }
+            request()
+        }
+    }
+
+    private func opened(_ result: Result<SourceStream.Identity, TransferFailure>) {
+        let isNew = state.withLock { state in
+            switch result {
+            case .failure(let failure):
+                state.machine.failed(failure)
+                return false
+            case .success(let identity):
+                defer { state.copied = identity }
+                guard identity != state.copied else { return false }
+                if claim.resumableUpload != nil, identity.length == nil {
+                    state.machine.failed(.sourceWithoutLength)
+                } else if state.upload != nil, !claim.isIdempotent {
+                    state.machine.failed(.sourceChangedMeanwhile)
+                }
+                return true
+            }
+        }
+        // Bytes of another version are not appended to what the origin has: it begins again, unless
+        // it must not.
+        if isNew { prepareUpload() }
+        request()
     }
 }

@@ -36,19 +36,19 @@ final class UploadFile: CurlBodySource {
         offset.store(start, ordering: .relaxed)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         let start = position
         let limit = Int(min(Int64(buffer.count), file.size - start))
-        guard limit > 0 else { return 0 }
+        guard limit > 0 else { return .bytes(0) }
         do throws(StorageError) {
             let count = try file.read(at: start, into: .init(rebasing: buffer[..<limit]))
             // A file that has become shorter is never passed off as complete.
-            guard count > 0 else { return nil }
+            guard count > 0 else { return .failed }
             offset.add(Int64(count), ordering: .relaxed)
-            return count
+            return .bytes(count)
         } catch {
             // libcurl ends the transfer; whether the file has changed is asked then.
-            return nil
+            return .failed
         }
     }
 

@@ -16,6 +16,7 @@ package struct APIStores: Sendable {
     package let control: ControlStore
     package let retries: RetryStore
     package let stagedBodies: StagedBodyStore
+    package let copies: CopyStore
     package let removals: RemovalStore
     package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
@@ -46,6 +47,7 @@ package struct APIStores: Sendable {
         control = ControlStore(database)
         retries = RetryStore(database)
         stagedBodies = StagedBodyStore(database)
+        copies = CopyStore(database)
         removals = RemovalStore(database)
         bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)

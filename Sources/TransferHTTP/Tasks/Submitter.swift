@@ -16,16 +16,18 @@ struct Submitter: Sendable {
     /// Stores all of `submissions` or none, with `answer` for a repetition of the request, and
     /// returns it or an earlier answer.
     ///
-    /// `dataProblem` returns the problem when the data tasks at these indices need another session.
+    /// `problem` returns the problem that is told when tasks at these indices have these faults.
     func submit(
         _ submissions: [TaskSubmission],
         answer: Answer,
         key: IdempotencyKey?,
         lease: SubmissionLease? = nil,
         to session: SessionAddress,
-        dataProblem: ([Int]) -> Problem
+        problem: ([(index: Int, fault: FieldError)]) -> Problem
     ) async throws -> Answer {
         if let lease { try await checkRoom(in: lease, for: submissions.count, session.tenant) }
+        let copies = try await copiesOfNothing(in: submissions, session.tenant)
+        guard copies.isEmpty else { throw problem(copies.map { ($0, Self.noResult) }) }
         let result = try await RequestResources.storing(submissions.count) {
             try await stores.submissions.submit(
                 submissions,
@@ -49,7 +51,8 @@ struct Submitter: Sendable {
         case .clientForceQuit: throw Problem.forceQuit(session.client)
         case .queueFull: throw Problem(.queueFull, "Submit again when some have run.")
         case .dataNeedsEphemeralSession:
-            throw dataProblem(submissions.indices.filter { submissions[$0].request.kind == .data })
+            let data = submissions.indices.filter { submissions[$0].request.kind == .data }
+            throw problem(data.map { ($0, Self.dataFault) })
         case .unknownResumeData:
             throw Problem(
                 .unknownResumeData,
@@ -76,13 +79,30 @@ struct Submitter: Sendable {
         }
     }
 
-    static func dataFault(_ pointer: String) -> FieldError {
-        FieldError(
-            pointer: pointer,
-            .dataNeedsEphemeralSession,
-            "A data task is for a session of kind `ephemeral`."
-        )
+    /// Returns the indices of the tasks that copy what is no kept result.
+    private func copiesOfNothing(
+        in submissions: [TaskSubmission],
+        _ tenant: TenantID
+    ) async throws -> [Int] {
+        let copied = submissions.compactMap(\.request.copiedTask)
+        guard !copied.isEmpty else { return [] }
+        let results = try await stores.copies.results(of: copied, tenant: tenant)
+        return submissions.indices.filter { index in
+            submissions[index].request.copiedTask.map { results[$0] == nil } ?? false
+        }
     }
+
+    private static let dataFault = FieldError(
+        pointer: "/kind",
+        .dataNeedsEphemeralSession,
+        "A data task is for a session of kind `ephemeral`."
+    )
+
+    private static let noResult = FieldError(
+        pointer: "/upload/copy/task",
+        .invalidValue,
+        "Must be a completed download whose result is kept."
+    )
 }
 
 extension SessionAddress {

@@ -23,6 +23,14 @@ extension OriginalRequestDocument.Upload {
         case .file(let path): self.init(path: path)
         case .staged: self.init(staged: true)
         case .data(let count): self.init(size: count)
+        case .copy(.result(let task)): self.init(copy: .init(task: task.description))
+        case .copy(.remote(let url, let headers)):
+            self.init(
+                copy: .init(
+                    url: String(url.prefix { $0 != "?" && $0 != "#" }),
+                    headerNames: headers.map(\.name)
+                )
+            )
         }
     }
 }

@@ -35,10 +35,13 @@ extension TaskRequest {
             contentType = content.type
             return .data(content.bytes)
         }
+        func copy(_ request: CopyRequest) -> TransferRequest.UploadSource? {
+            request.source(at: "/upload/copy", into: &errors).map { .copy($0) }
+        }
         switch kind {
         case .upload:
             if let upload {
-                source = upload.source(data) { refuse("upload\($0)", $1) }
+                source = upload.source(data, copy) { refuse("upload\($0)", $1) }
             } else {
                 refuse("upload", "Says where the bytes come from.", .required)
             }
@@ -64,24 +67,26 @@ extension TaskRequest {
 }
 
 extension UploadRequest {
-    /// Returns the one source that is named, which is `data` of a body, and passes what is wrong to
-    /// `refuse` with its place.
+    /// Returns the one source that is named, which is `data` of a body or `copied` of a copy, and
+    /// passes what is wrong to `refuse` with its place.
     fileprivate func source(
         _ data: (BodyRequest.Content) -> TransferRequest.UploadSource,
+        _ copied: (CopyRequest) -> TransferRequest.UploadSource?,
         _ refuse: (_ place: String, _ detail: String) -> Void
     ) -> TransferRequest.UploadSource? {
-        switch (path, body, staged ?? false) {
-        case (let path?, nil, false):
+        switch (path, body, staged ?? false, copy) {
+        case (let path?, nil, false, nil):
             guard Destination(path: path, overwrite: false) != nil else {
                 refuse("/path", "Must be a relative path beneath the container, of plain names.")
                 return nil
             }
             return .file(path: path)
-        case (nil, let body?, false):
+        case (nil, let body?, false, nil):
             return body.content { refuse("/body\($0)", $1) }.map(data)
-        case (nil, nil, true): return .staged
+        case (nil, nil, true, nil): return .staged
+        case (nil, nil, false, let copy?): return copied(copy)
         default:
-            refuse("", "Must have exactly one of `path`, `body` and `staged`.")
+            refuse("", "Must have exactly one of `path`, `body`, `staged` and `copy`.")
             return nil
         }
     }

@@ -98,8 +98,8 @@ struct TaskRoutes: Sendable {
             key: key,
             lease: lease,
             to: session
-        ) { indices in
-            Problem(indices.map { Submitter.dataFault(isBatch ? "/\($0)/kind" : "/kind") })
+        ) { faults in
+            Problem(faults.map { isBatch ? $0.fault.moved(to: "/\($0.index)") : $0.fault })
         }
     }
 

@@ -155,8 +155,8 @@ struct TaskStream: Sendable {
             answer: Answer(status: .accepted, body: receipts),
             key: key,
             to: session
-        ) { indices in
-            Problem([Submitter.dataFault("/kind")]).inLine(part[indices[0]].number)
+        ) { faults in
+            Problem([faults[0].fault]).inLine(part[faults[0].index].number)
         }
     }
 

@@ -11,7 +11,7 @@ package struct TaskClaim: Sendable {
     package let number: Int
     /// The URL to transfer from or to.
     package let url: String
-    package let request: TransferRequest
+    package var request: TransferRequest
     /// The session's headers, overridden by the task's own.
     package var headers: [HTTPHeader]
     /// The file name that the client chose for the result; nil without one.

@@ -20,6 +20,8 @@ package struct TaskRequestRecord: Sendable {
         case file(path: String)
         /// The body that the client brings to the service.
         case staged
+        /// What lies elsewhere; the headers for it have no values.
+        case copy(CopySource)
         /// So many bytes that came with the task itself.
         case data(count: Int64)
     }

@@ -53,6 +53,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case sourceMissing = "source_missing"
         /// The file of an upload was changed while it was being sent.
         case sourceChanged = "source_changed"
+        /// What another origin was to send for a copy did not arrive.
+        case sourceUnavailable = "source_unavailable"
         /// The container's file system is full.
         case storageFull = "storage_full"
         /// The container's file system answered with an input/output error.
@@ -129,7 +131,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package var domain: Domain {
         switch code {
         case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
-            .proxyRefused, .egressDenied, .tlsFailure, .timedOut, .connectionLost, .lengthMismatch:
+            .proxyRefused, .egressDenied, .tlsFailure, .timedOut, .connectionLost, .lengthMismatch,
+            .sourceUnavailable:
             .network
         case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
             .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
@@ -150,7 +153,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
             .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
             .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
-            .memoryExhausted:
+            .memoryExhausted, .sourceUnavailable:
             true
         case .httpStatus:
             // RFC 9110 §15 and RFC 4918 §11.3: request timeout, locked, too early, too many requests,
@@ -184,7 +187,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package var passes: Bool {
         switch code {
         case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
-            .timedOut, .connectionLost, .lengthMismatch, .httpStatus:
+            .timedOut, .connectionLost, .lengthMismatch, .httpStatus, .sourceUnavailable:
             isRetryable
         default: false
         }

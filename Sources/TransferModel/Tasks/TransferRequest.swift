@@ -30,6 +30,8 @@ package struct TransferRequest: Equatable, Sendable {
         case file(path: String)
         /// The body that the client has brought to the service.
         case staged
+        /// What lies elsewhere.
+        case copy(CopySource)
         /// These bytes, at most ``dataBytesMax``; the only source of a data task.
         case data([UInt8])
 
@@ -53,6 +55,12 @@ package struct TransferRequest: Equatable, Sendable {
         self.kind = kind
         self.method = method ?? kind.methodDefault
         self.upload = upload
+    }
+
+    /// The task whose result is sent; nil when nothing or anything else is.
+    package var copiedTask: TaskID? {
+        guard case .copy(.result(let task)) = upload else { return nil }
+        return task
     }
 
     /// Whether the origin may see the request twice without harm.

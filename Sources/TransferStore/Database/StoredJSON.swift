@@ -10,6 +10,12 @@ enum StoredJSON {
         let value: String
     }
 
+    private struct Copy: Codable {
+        let task: UUID?
+        let url: String?
+        let headers: [Header]?
+    }
+
     private struct Challenge: Codable {
         let scheme: String
         let realm: String?
@@ -28,6 +34,30 @@ enum StoredJSON {
     static func text(of headers: [HTTPHeader]) throws(StoreError) -> String {
         guard !headers.isEmpty else { return "[]" }
         return try encode(headers.map { Header(name: $0.name, value: $0.value) })
+    }
+
+    static func text(of source: CopySource) throws(StoreError) -> String {
+        switch source {
+        case .result(let task): try encode(Copy(task: task.uuid, url: nil, headers: nil))
+        case .remote(let url, let headers):
+            try encode(
+                Copy(
+                    task: nil,
+                    url: url,
+                    headers: headers.map { Header(name: $0.name, value: $0.value) }
+                )
+            )
+        }
+    }
+
+    static func copySource(_ bytes: [UInt8]) throws(StoreError) -> CopySource {
+        let stored = try decode(Copy.self, String(decoding: bytes, as: UTF8.self))
+        if let task = stored.task { return .result(of: TaskID(task)) }
+        guard let url = stored.url else {
+            throw StoreError(decoding: "a copy has neither a task nor a URL")
+        }
+        let headers = (stored.headers ?? []).map { HTTPHeader(name: $0.name, value: $0.value) }
+        return .remote(url: url, headers: headers)
     }
 
     static func text(of failure: TransferFailure) throws(StoreError) -> String {

@@ -202,7 +202,7 @@ extension QueueStore {
         """
         SELECT a.task_id, a.fence, a.number, a.session_id, t.host_key, t.priority_rank, t.url,
             t.headers, t.destination_path, t.destination_overwrite, t.options, t.kind, t.method,
-            t.upload_path, t.upload_is_staged, t.upload_data,
+            t.upload_path, t.upload_is_staged, t.upload_data, t.upload_is_copy,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             a.partial_fence, a.source_task_id, a.ranges, a.boot_id, a.bytes_durable, a.bytes_total,
             a.validator, y.destination_path AS source_destination_path,
@@ -306,7 +306,8 @@ extension TransferRequest {
         if let path = try row.decodeIfPresent("upload_path", as: String.self) {
             upload = .file(path: path)
         } else if let data {
-            upload = .data(data)
+            upload =
+                try row.decode("upload_is_copy") ? .copy(StoredJSON.copySource(data)) : .data(data)
         } else {
             upload = try row.decode("upload_is_staged") ? .staged : nil
         }

@@ -26,6 +26,7 @@ struct SubmissionColumns {
     let uploadPaths: [String?]
     let areStaged: [Bool]
     let uploadData: [[UInt8]?]
+    let areCopies: [Bool]
     let resumeData: [(id: UUID, task: UUID)]
     /// The submissions that one row tells of, in the order of all.
     let runs: [Run]
@@ -106,8 +107,16 @@ struct SubmissionColumns {
         }
         areStaged = submissions.map { $0.request.upload == .staged }
         uploadData = try owned.map { submission, tenant throws(StoreError) in
-            guard case .data(let bytes) = submission.request.upload else { return nil }
+            let bytes: [UInt8]
+            switch submission.request.upload {
+            case .data(let data): bytes = data
+            case .copy(let source): bytes = Array(try StoredJSON.text(of: source).utf8)
+            case .file, .staged, nil: return nil
+            }
             return try sealer.seal(bytes, at: .body(of: submission.id, of: tenant))
+        }
+        areCopies = submissions.map { submission in
+            if case .copy = submission.request.upload { true } else { false }
         }
         resumeData = submissions.compactMap { submission in
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }

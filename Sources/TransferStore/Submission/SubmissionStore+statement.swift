@@ -191,21 +191,21 @@ extension SubmissionStore {
                     id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
                     client_string, earliest_begin_at, destination_path, destination_overwrite,
                     options, kind, method, upload_path, upload_is_staged, upload_data,
-                    created_at)
+                    upload_is_copy, created_at)
                 SELECT i.id, c.session_id, c.tenant_id, c.generation, i.host_key, i.priority_rank,
                     i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
                     i.destination_path, i.destination_overwrite, i.options::jsonb, i.kind, i.method,
-                    i.upload_path, i.upload_is_staged, i.upload_data, now()
+                    i.upload_path, i.upload_is_staged, i.upload_data, i.upload_is_copy, now()
                 FROM given g CROSS JOIN unnest(
                     \(columns.batches), g.ids, g.host_keys, g.ranks, \(columns.urls),
                     \(columns.headers), \(columns.clientStrings), g.dates, \(columns.paths),
                     \(columns.overwrites), \(columns.options), \(columns.kinds),
                     \(columns.methods), \(columns.uploadPaths), \(columns.areStaged),
-                    \(columns.uploadData)
+                    \(columns.uploadData), \(columns.areCopies)
                 ) AS i (
                     batch, id, host_key, priority_rank, url, headers, client_string,
                     earliest_begin_at, destination_path, destination_overwrite, options, kind,
-                    method, upload_path, upload_is_staged, upload_data)
+                    method, upload_path, upload_is_staged, upload_data, upload_is_copy)
                 JOIN counter c USING (batch)
             )
             """

@@ -182,7 +182,9 @@ extension TaskStore {
             """
             SELECT t.id, t.tenant_id, t.method, t.upload_path, t.upload_is_staged,
                 octet_length(t.upload_data)::bigint AS upload_bytes,
-                substring(t.upload_data FOR 16) AS upload_start, t.headers, t.options,
+                substring(t.upload_data FOR 16) AS upload_start,
+                CASE WHEN t.upload_is_copy THEN t.upload_data END AS upload_copy, t.headers,
+                t.options,
                 s.client, s.identifier, s.kind AS session_kind, s.additional_headers, s.options AS session_options,
                 s.timeout_for_request_ms, s.timeout_for_resource_ms
             FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
@@ -203,7 +205,7 @@ extension TaskRequestRecord: RowDecodable {
         let session = try row.decode("identifier", as: String.self)
         self.init(
             method: try row.decodeIfPresent("method"),
-            upload: try Upload(row),
+            upload: try Upload(row, of: task, of: tenant),
             headerNames: try row.headers("headers", at: .headers(of: task, of: tenant))
                 .map(\.name),
             options: try row.options("options"),
@@ -218,9 +220,16 @@ extension TaskRequestRecord: RowDecodable {
 }
 
 extension TaskRequestRecord.Upload {
-    fileprivate init?(_ row: StoredRow) throws(StoreError) {
+    fileprivate init?(
+        _ row: StoredRow,
+        of task: TaskID,
+        of tenant: TenantID
+    ) throws(StoreError) {
         if let path = try row.decodeIfPresent("upload_path", as: String.self) {
             self = .file(path: path)
+        } else if let copy = try row.decodeIfPresent("upload_copy", as: [UInt8].self) {
+            let stored = try row.sealer.open(copy, at: .body(of: task, of: tenant))
+            self = .copy(try StoredJSON.copySource(stored))
         } else if let count = try row.decodeIfPresent("upload_bytes", as: Int64.self) {
             let start = try row.decode("upload_start", as: [UInt8].self)
             self = .data(count: RowSealer.plainCount(count, startingWith: start))

@@ -14,15 +14,15 @@ final class DripSource: CurlBodySource {
         left = Mutex(count)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         left.withLock { left in
-            guard left > 0 else { return 0 }
+            guard left > 0 else { return .bytes(0) }
             // This blocks as a slow disk would: the pause is the fault under test, not a wait for
             // it.
             usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))
             buffer[0] = 0x61
             left -= 1
-            return 1
+            return .bytes(1)
         }
     }
 

@@ -195,12 +195,12 @@ private final class BytesSource: CurlBodySource {
 
     var bytesRead: Int { position.withLock { $0 } }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         position.withLock { position in
             let piece = bytes[position...].prefix(buffer.count)
             buffer.copyBytes(from: piece)
             position += piece.count
-            return piece.count
+            return .bytes(piece.count)
         }
     }
 

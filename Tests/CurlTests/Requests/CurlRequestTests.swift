@@ -190,13 +190,13 @@ private final class ByteSource: CurlBodySource {
         length = hasLength ? Int64(bytes.count) : nil
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        guard !fails else { return nil }
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        guard !fails else { return .failed }
         return offset.withLock { offset in
             let piece = bytes[offset...].prefix(buffer.count)
             buffer.copyBytes(from: piece)
             offset += piece.count
-            return piece.count
+            return .bytes(piece.count)
         }
     }
 

@@ -12,6 +12,7 @@ import TransferWire
         "session header", "task header", "task query", "component", "upload body", "data body",
         "text body", "subscription header", "subscription query", "bearer", "password", "value",
         "client secret", "refresh token", "token query", "begin header", "begin query", "answer",
+        "copy header", "copy query",
     ].reduce(into: [:]) { canaries, field in
         canaries[field] = "canary-" + field.replacingOccurrences(of: " ", with: "-") + "-7f3a"
     }
@@ -53,7 +54,7 @@ import TransferWire
         let requests = origin.log.now.requests
         for field in [
             "session header", "task header", "task query", "component", "upload body", "data body",
-            "text body", "begin header", "begin query",
+            "text body", "begin header", "begin query", "copy header", "copy query",
         ] {
             let canary = try Self.canary(field)
             #expect(
@@ -147,13 +148,17 @@ import TransferWire
                  {"url": "\(origin.url("/ok"))?token=\(canary("task query"))", "autostart": false,
                   "headers": {"X-Own": "\(canary("task header"))"}},
                  {"kind": "upload", "url": "\(origin.url("/ok"))", "upload": {"body": {"base64":
-                  "\(Data(canary("upload body").utf8).base64EncodedString())"}}}]
+                  "\(Data(canary("upload body").utf8).base64EncodedString())"}}},
+                 {"kind": "upload", "url": "\(origin.url("/ok"))", "upload": {"copy": {
+                  "url": "\(origin.url("/ok"))?token=\(canary("copy query"))",
+                  "headers": {"X-Copy": "\(canary("copy header"))"}}}}]
                 """
             )
             try await reach(ids[0], "completed")
             try await reach(ids[1], "completed")
             try await reach(ids[2], "failed")
             try await reach(ids[4], "completed")
+            try await reach(ids[5], "completed")
             let data = try await submit(
                 "e",
                 """

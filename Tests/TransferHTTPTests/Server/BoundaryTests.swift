@@ -46,6 +46,7 @@ import TransferWire
             base: url.setting("/autostart", to: .bool(false)),
             interwoven: [
                 "/url", "/kind", "/body", "/upload/path", "/upload/body", "/upload/staged",
+                "/upload/copy",
                 "/destination/path", "/resume_data", "/tls/certificate_authorities",
                 "/checksums/crc32c", "/checksums/md5", "/checksums/sha-256",
                 "/checksums/sha-512",

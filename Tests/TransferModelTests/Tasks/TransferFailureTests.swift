@@ -8,7 +8,7 @@ import TransferModel
             .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
             .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
             .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
-            .memoryExhausted,
+            .memoryExhausted, .sourceUnavailable,
         ]
         #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
     }
@@ -32,7 +32,7 @@ import TransferModel
             switch code {
             case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable,
                 .proxyCredentialRefused, .proxyRefused, .egressDenied, .tlsFailure, .timedOut,
-                .connectionLost, .lengthMismatch:
+                .connectionLost, .lengthMismatch, .sourceUnavailable:
                 .network
             case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
                 .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
@@ -57,7 +57,9 @@ import TransferModel
                 "proxy_authentication_required", "credential_unusable",
                 "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
                 "destination_collision",
-                "destination_not_writable", "source_missing", "source_changed", "storage_full",
+                "destination_not_writable", "source_missing", "source_changed",
+                "source_unavailable",
+                "storage_full",
                 "storage_failure", "storage_unwritable", "descriptors_exhausted",
                 "memory_exhausted", "unknown_outcome", "poison", "user_force_quit",
             ]

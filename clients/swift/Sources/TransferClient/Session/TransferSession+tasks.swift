@@ -36,6 +36,25 @@ extension TransferSession {
         TransferTask(kind: .upload, request: request, source: .container(path: path), session: self)
     }
 
+    /// Creates an upload of what another origin has, which the service asks for with `source`'s URL
+    /// and headers.
+    public func uploadTask(
+        with request: TransferRequest,
+        copyingFrom source: TransferRequest
+    ) -> TransferTask {
+        let copy = CopyRequest(url: source.url, headers: source.allHTTPHeaderFields)
+        return TransferTask(kind: .upload, request: request, source: .copy(copy), session: self)
+    }
+
+    /// Creates an upload of the result of a completed download, by its `id`.
+    public func uploadTask(
+        with request: TransferRequest,
+        copyingResultOf id: String
+    ) -> TransferTask {
+        let copy = CopyRequest(task: id)
+        return TransferTask(kind: .upload, request: request, source: .copy(copy), session: self)
+    }
+
     /// Creates a request with a short response, which an ephemeral session alone can have.
     public func dataTask(with request: TransferRequest) -> TransferTask {
         TransferTask(kind: .data, request: request, source: nil, session: self)

@@ -140,6 +140,7 @@ extension UploadRequest {
         case .file: self.init(staged: true)
         case .bytes(let bytes): self.init(body: BodyRequest(bytes))
         case .container(let path): self.init(path: path)
+        case .copy(let copy): self.init(copy: copy)
         }
     }
 }

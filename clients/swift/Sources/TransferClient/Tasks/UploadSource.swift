@@ -1,4 +1,5 @@
 import Foundation
+import TransferWire
 
 /// The bytes of an upload.
 enum UploadSource: Sendable {
@@ -8,4 +9,6 @@ enum UploadSource: Sendable {
     case bytes([UInt8])
     /// A file of the tenant's container.
     case container(path: String)
+    /// Bytes that the service gets elsewhere.
+    case copy(CopyRequest)
 }

@@ -30,12 +30,42 @@ public struct OriginalRequestDocument: Codable, Sendable {
         public let staged: Bool?
         /// The number of bytes that came with the task.
         public let size: Int64?
+        /// Where the bytes lie otherwise.
+        public let copy: Copy?
 
         /// Creates the value from its parts.
-        public init(path: String? = nil, staged: Bool? = nil, size: Int64? = nil) {
+        public init(
+            path: String? = nil,
+            staged: Bool? = nil,
+            size: Int64? = nil,
+            copy: Copy? = nil
+        ) {
             self.path = path
             self.staged = staged
             self.size = size
+            self.copy = copy
+        }
+    }
+
+    /// What an upload copies: one of ``task`` and ``url``.
+    public struct Copy: Codable, Sendable {
+        /// The download whose result is sent.
+        public let task: String?
+        /// The address whose content is sent, without query and fragment.
+        public let url: String?
+        /// The names of the headers of the request for ``url``; nil for a task.
+        public let headerNames: [String]?
+
+        /// Creates the value from its parts.
+        public init(task: String? = nil, url: String? = nil, headerNames: [String]? = nil) {
+            self.task = task
+            self.url = url
+            self.headerNames = headerNames
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case task, url
+            case headerNames = "header_names"
         }
     }
 

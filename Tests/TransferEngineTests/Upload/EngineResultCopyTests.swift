@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Uploads of what other tasks have downloaded.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineResultCopyTests {
+    private static let body = OriginBody.random(seed: 80, size: 1_000_000)
+
+    private func fixture() async throws -> EngineFixture {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/source", .response(body: Self.body))
+        fixture.origin.when("/in") { _ in .response(201) }
+        return fixture
+    }
+
+    private func copy(_ fixture: EngineFixture, from task: TaskID) async throws -> TransferTask {
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(upload: .copy(.result(of: task)))
+        }
+        return try await fixture.withEngine { _ in try await fixture.ended(id) }
+    }
+
+    private func received(_ fixture: EngineFixture) -> [OriginRequest] {
+        fixture.origin.log.now.requests(at: "/in")
+    }
+
+    @Test(arguments: [nil, "kept/file"])
+    func theResultOfATaskIsSent(destination: String?) async throws {
+        let fixture = try await fixture()
+        let download = try await fixture.submit(fixture.origin.url("/source")) {
+            $0.destination = destination.flatMap { Destination(path: $0, overwrite: false) }
+        }
+        try await fixture.withEngine { _ in _ = try await fixture.ended(download) }
+        let task = try await copy(fixture, from: download)
+        #expect(task.state == .completed)
+        #expect(received(fixture).first.map { OriginBody.sha256(of: $0.body) } == Self.body.sha256)
+        #expect(fixture.origin.log.now.requests(at: "/source").count == 1)
+    }
+
+    @Test func aResultThatIsGoneOrOthersIsMissing() async throws {
+        let fixture = try await fixture()
+        let other = try await fixture.anotherTenant()
+        let theirs = try await fixture.submit(fixture.origin.url("/source"), of: other)
+        let failed = try await fixture.submit(fixture.origin.url("/nothing"))
+        try await fixture.withEngine { _ in
+            _ = try await fixture.ended(failed)
+            await fixture.origin.log.wait { $0.requestsOpen == 0 && !$0.requests.isEmpty }
+            try await eventually("the other tenant's download has ended") {
+                try await fixture.stores.tasks.task(tenant: other, id: theirs)?.state == .completed
+            }
+        }
+        for source in [theirs, failed, TaskID(.version7())] {
+            let task = try await copy(fixture, from: source)
+            #expect(task.failure?.code == .sourceMissing)
+        }
+        #expect(received(fixture).isEmpty)
+    }
+}
