@@ -808,6 +808,18 @@ CREATE TABLE task_count (
     CONSTRAINT task_count_pkey PRIMARY KEY (state)
 ) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE task_mirror (
+    task_id uuid NOT NULL,
+    rank smallint NOT NULL,
+    url_host_key bigint NOT NULL,
+    given_up smallint NOT NULL,
+    is_offline boolean NOT NULL,
+    rests_until timestamp with time zone,
+    CONSTRAINT task_mirror_given_up_check CHECK (((given_up >= 0) AND (given_up <= 511))),
+    CONSTRAINT task_mirror_pkey PRIMARY KEY (task_id),
+    CONSTRAINT task_mirror_rank_check CHECK (((rank >= 0) AND (rank <= 8)))
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
 CREATE TABLE task_move (
     tenant_id uuid NOT NULL,
     session_id uuid NOT NULL,

@@ -19,14 +19,14 @@ CREATE TYPE task_state AS ENUM (
 );
 
 -- What a client asked for. No transition writes it, except that a retry moves it to the generation
--- that is under way.
+-- that is under way, and an attempt's end a download with mirrors to another host.
 -- No foreign key to session: each insert would lock the session's row and pile up multixacts.
 CREATE TABLE task (
     id uuid PRIMARY KEY,
     session_id uuid NOT NULL,
     tenant_id uuid NOT NULL,
     generation bigint NOT NULL,
-    -- The host of its URL.
+    -- The host of its URL, or of the mirror that it asks.
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL CHECK (priority_rank BETWEEN 0 AND 1000),
     url text NOT NULL,

@@ -65,6 +65,16 @@ extension StoreVerb {
         end("retry") { _ in
             .retry(TransferFailure(.connectionLost, "It broke."), after: .seconds(7))
         },
+        end("moved") { _ in
+            .moved(
+                TransferFailure(.connectionLost, "It broke."),
+                MirrorMove(
+                    place: MirrorPlace(rank: 1),
+                    host: HostKey(host: "mirror.test", port: 443),
+                    wait: .nothing
+                )
+            )
+        },
         end("released") { _ in .released },
         StoreVerb("beginRenames", pages: 1000) { stores, world in
             let claims = try await claim(stores, world)
@@ -125,6 +135,10 @@ extension StoreVerb {
         StoreVerb("takeFailures", pages: pagesOfFleet) { stores, world in
             let claims = try await claim(stores, world)
             return try await stores.testHooks.takeFailures(of: claims).count + claims.count
+        },
+        StoreVerb("places(among mirrors)", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            return try await stores.mirrors.places(of: claims).count + claims.count
         },
         StoreVerb("forget(of an upload)") { stores, world in
             let resource = UploadResource(

@@ -43,6 +43,7 @@ extension AttemptCounters.Label {
         case .waitOut(let failure, _): self.init(outcome: "shortage", code: failure.code)
         case .askForCredential(let failure, _, _, _):
             self.init(outcome: "credential_asked_for", code: failure.code)
+        case .moved(let failure, _): self.init(outcome: "moved", code: failure.code)
         case .released: self.init(outcome: "released", code: nil)
         case .requeued: self.init(outcome: "requeued", code: nil)
         }

@@ -21,6 +21,7 @@ struct AttemptStarter {
     let reachability: Reachability
     let credentials: CredentialResolver
     let uploadResources: UploadResourceKeeper
+    let mirrors: MirrorStore
     let verifier: Verifier
     let judge: AttemptJudge
     let completer: AttemptCompleter
@@ -30,16 +31,16 @@ struct AttemptStarter {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
 
-    /// Starts claimed tasks: those that may show a credential, continue an upload, copy a result or
-    /// fail for a test once that has been looked up, and those whose request must not be sent twice
-    /// once the claim outlasts a crash of the database.
+    /// Starts claimed tasks: those that may show a credential, continue an upload, copy a result, be at
+    /// a mirror or fail for a test once that has been looked up, and those whose request must not be
+    /// sent twice once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
         for claim in claims {
             guard
-                claim.mayShowCredential || claim.resumableUpload != nil || claim.isForTests
-                    || claim.request.copiedTask != nil || !claim.isIdempotent
+                claim.mayShowCredential || claim.resumableUpload != nil || claim.hasMirrors
+                    || claim.isForTests || claim.request.copiedTask != nil || !claim.isIdempotent
             else {
                 start(claim)
                 continue
@@ -88,11 +89,15 @@ struct AttemptStarter {
             if claims.contains(where: { $0.request.copiedTask != nil }) {
                 claims = try await copies.results(of: claims)
             }
+            if claims.contains(where: \.hasMirrors) {
+                let places = try await mirrors.places(of: claims.filter(\.hasMirrors))
+                for index in claims.indices { claims[index].turn(to: places[claims[index].task]) }
+            }
             let tested = claims.filter(\.isForTests)
             if !tested.isEmpty {
                 let failures = try await testHooks.takeFailures(of: tested)
-                for wait in waits {
-                    if let wanted = failures[wait.claim.task] { fail(wait, wanted.failure) }
+                for (wait, claim) in zip(waits, claims) {
+                    if let wanted = failures[claim.task] { fail(wait, claim, wanted.failure) }
                 }
                 waits.removeAll { failures[$0.claim.task] != nil }
                 claims.removeAll { failures[$0.task] != nil }
@@ -127,10 +132,10 @@ struct AttemptStarter {
     }
 
     /// Ends an attempt in place of its wait, as a test of a client wants it.
-    private func fail(_ wait: AttemptWait, _ failure: TransferFailure) {
+    private func fail(_ wait: AttemptWait, _ claim: TaskClaim, _ failure: TransferFailure) {
         defer { signal.freed() }
         guard leave(wait) else { return }
-        end(wait.claim, judge.outcome(ofWanted: failure, wait.claim))
+        end(claim, judge.outcome(ofWanted: failure, claim))
     }
 
     /// Replaces the wait by its attempt, or ends it.

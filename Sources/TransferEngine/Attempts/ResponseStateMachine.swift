@@ -55,6 +55,9 @@ struct ResponseStateMachine {
         let range: Range<Int64>
         let total: Int64
         let validator: EntityValidator
+        /// Whether the bytes may be from another server, so that a part which does not say whose it
+        /// is proves nothing.
+        var mayBeOfAnother = false
     }
 
     private var state = State.requested
@@ -65,6 +68,7 @@ struct ResponseStateMachine {
     private var guarded: TransferRequest?
     private let expectedSize: Int64?
     private let deliversErrors: Bool
+    private let isAtMirror: Bool
     /// The range that the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
@@ -74,6 +78,7 @@ struct ResponseStateMachine {
         guarding request: TransferRequest? = nil,
         expectedSize: Int64? = nil,
         deliversErrors: Bool = false,
+        isAtMirror: Bool = false,
         resumePoint: ResumePoint? = nil
     ) {
         self.url = url
@@ -81,6 +86,7 @@ struct ResponseStateMachine {
         guarded = request
         self.expectedSize = expectedSize
         self.deliversErrors = deliversErrors
+        self.isAtMirror = isAtMirror
         self.resumePoint = resumePoint
     }
 
@@ -151,6 +157,7 @@ struct ResponseStateMachine {
         guard let field = head["Content-Range"], let sent = ContentRange(field) else {
             return false
         }
+        if point.mayBeOfAnother, sent.total == nil || head["ETag"] == nil { return false }
         return sent.range == point.range && sent.total ?? point.total == point.total
             && head.contentLength ?? point.range.byteCount == point.range.byteCount
             && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
@@ -246,7 +253,7 @@ struct ResponseStateMachine {
                         contentDisposition: head["Content-Disposition"],
                         url: url.absoluteString
                     ),
-                    finalURL: redirects > 0 ? url.absoluteString : nil
+                    finalURL: redirects > 0 || isAtMirror ? url.absoluteString : nil
                 )
             )
         )

@@ -161,9 +161,10 @@ struct AttemptJudge {
     ) -> AttemptOutcome {
         let failure = explained(failure)
         let wait = hosts.noteFailure(of: claim, failure, metrics, at: url, bytes: bytes)
-        if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
-        return credentials.challenge(failure, claim, from: Origin(url), remaining)
-            ?? decision(after: failure, claim, remaining: remaining)
+            .flatMap { $0 < remaining ? $0 : nil }
+        if claim.tour == nil, let wait { return .waitForConnectivity(failure, after: wait) }
+        return question(after: failure, claim, from: Origin(url), remaining)
+            ?? decision(after: failure, claim, connectivityWait: wait, remaining: remaining)
     }
 
     /// Returns the outcome of an attempt that sends nothing, because a test of a client wants it to
@@ -175,9 +176,24 @@ struct AttemptJudge {
         )
         let remaining = claim.timeoutForResource - claim.elapsed
         let wait = hosts.reachability.wait(afterWanted: failure, of: claim)
-        if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
-        return claim.origin.flatMap { credentials.challenge(failure, claim, from: $0, remaining) }
-            ?? decision(after: failure, claim, remaining: remaining)
+            .flatMap { $0 < remaining ? $0 : nil }
+        if claim.tour == nil, let wait { return .waitForConnectivity(failure, after: wait) }
+        return claim.origin.flatMap { question(after: failure, claim, from: $0, remaining) }
+            ?? decision(after: failure, claim, connectivityWait: wait, remaining: remaining)
+    }
+
+    /// Returns the question that follows a refused credential, or the end without one; nil where
+    /// another URL of the task is asked before its client is, unless that has said otherwise.
+    private func question(
+        after failure: TransferFailure,
+        _ claim: TaskClaim,
+        from origin: Origin,
+        _ remaining: Duration
+    ) -> AttemptOutcome? {
+        let outcome = credentials.challenge(failure, claim, from: origin, remaining)
+        guard claim.tour != nil else { return outcome }
+        let isWanted = claim.options.asksForCredential ?? claim.shown?.isRenewable ?? false
+        return isWanted ? outcome : nil
     }
 
     /// Returns the failure, or the lack of descriptors if that may be the cause: without a free
@@ -189,10 +205,12 @@ struct AttemptJudge {
         return StorageError(operation: "open", errno: EMFILE).failure
     }
 
-    /// Decides whether a failed attempt is followed by another.
+    /// Decides whether a failed attempt is followed by another; one of a download with mirrors may
+    /// be at another of its URLs, for which `connectivityWait` is the wait for the host alone.
     func decision(
         after failure: TransferFailure,
         _ claim: TaskClaim,
+        connectivityWait: Duration? = nil,
         remaining: Duration
     ) -> AttemptOutcome {
         if let shortage = failure.shortage {
@@ -204,7 +222,23 @@ struct AttemptJudge {
             // A wait that would outlast the task's time is not started.
             return delay < remaining ? .waitOut(failure, after: delay) : .failed(failure)
         }
-        let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
+        let policy = configuration.retryPolicy.overridden(by: claim.options)
+        if let tour = claim.tour, failure.isAboutURL {
+            let step = tour.step(
+                after: failure,
+                attempt: claim.number,
+                in: claim.sessionKind,
+                by: policy,
+                connectivityWait: connectivityWait,
+                remaining: remaining,
+                chance: .random(in: 0..<1)
+            )
+            return switch step {
+            case .move(let move): .moved(failure, move)
+            case .giveUp: .failed(failure)
+            }
+        }
+        let decision = policy.decision(
             after: failure,
             attempt: claim.number,
             in: claim.sessionKind,
@@ -243,9 +277,15 @@ struct AttemptJudge {
             "The host has not been reached for a while; it is tried by one attempt at a time."
         )
         let remaining = claim.timeoutForResource - claim.elapsed
-        return claim.options.waitsForConnectivity ?? false
+        let waits = claim.options.waitsForConnectivity ?? false
+        return waits && claim.tour == nil
             ? .waitForConnectivity(failure, after: wait)
-            : decision(after: failure, claim, remaining: remaining)
+            : decision(
+                after: failure,
+                claim,
+                connectivityWait: waits ? wait : nil,
+                remaining: remaining
+            )
     }
 
     /// Ends a claim for which nothing runs.

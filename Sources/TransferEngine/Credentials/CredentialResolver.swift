@@ -47,8 +47,11 @@ struct CredentialResolver {
         from origin: Origin,
         _ remaining: Duration
     ) -> AttemptOutcome? {
-        // At another origin, after a redirect, the credential is not shown and would not help.
-        guard failure.httpStatus == 401, claim.origin == origin else { return nil }
+        // At another origin, of a mirror or after a redirect, the credential is not shown and would
+        // not help.
+        guard failure.httpStatus == 401, claim.isAtOrigin, claim.origin == origin else {
+            return nil
+        }
         return question(failure, claim, to: origin, remaining)
     }
 

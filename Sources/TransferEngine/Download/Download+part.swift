@@ -54,7 +54,11 @@ extension Download {
     /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts
     /// over.
     private func kept() -> (part: PartFile, point: ResponseStateMachine.ResumePoint)? {
-        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
+        guard let partial = claim.partial, claim.request.method == "GET",
+            // A date is that of the task's own URL; another server may have another file of that
+            // date.
+            !claim.isAtMirror || partial.validator.isEntityTag
+        else { return nil }
         let place = Container.Place(partOf: claim, fence: partial.partFence)
         do throws(StorageError) {
             if let source = partial.sourcePath {
@@ -69,7 +73,8 @@ extension Download {
             let point = ResponseStateMachine.ResumePoint(
                 range: missing,
                 total: partial.bytesTotal,
-                validator: partial.validator
+                validator: partial.validator,
+                mayBeOfAnother: claim.mayHaveOthersBytes && partial.validator.isEntityTag
             )
             return (part, point)
         } catch {
@@ -106,7 +111,9 @@ extension Download {
                 etag: head["ETag"],
                 lastModified: head["Last-Modified"],
                 date: head["Date"]
-            )
+            ),
+            // Whoever resumes it could not tell whose date it is.
+            !claim.isAtMirror || validator.isEntityTag
         else { return nil }
         return (validator, total)
     }

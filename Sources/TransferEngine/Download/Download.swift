@@ -34,9 +34,9 @@ final class Download: CurlSink, TransferAttempt {
     struct State {
         var machine: ResponseStateMachine
         var headers: [HTTPHeader]
-        /// Whether no redirect has led to another origin; once one has, secrets are withheld
-        /// permanently.
-        var isAtOrigin = true
+        /// Whether the attempt is at the task's own origin, and not at that of a mirror or of a
+        /// redirect; once it has left, secrets are withheld permanently.
+        var isAtOrigin: Bool
         /// The cookies of this attempt, of the hosts that set them; nil when it keeps none.
         var cookies: CookieJar?
         var request: TransferRequest
@@ -104,9 +104,11 @@ final class Download: CurlSink, TransferAttempt {
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
                     guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
                     expectedSize: claim.options.expectedSize,
-                    deliversErrors: claim.options.deliversHTTPErrors ?? false
+                    deliversErrors: claim.options.deliversHTTPErrors ?? false,
+                    isAtMirror: claim.isAtMirror
                 ),
                 headers: claim.headers,
+                isAtOrigin: claim.isAtOrigin,
                 cookies: claim.cookies,
                 request: claim.request,
                 // The stored values, until the file has been examined.

@@ -188,6 +188,7 @@ struct EngineParts {
                 store: stores.uploadResources,
                 logger: logger
             ),
+            mirrors: stores.mirrors,
             verifier: try Verifier(),
             judge: AttemptJudge(
                 container: container,

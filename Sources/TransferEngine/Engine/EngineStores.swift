@@ -13,6 +13,7 @@ package struct EngineStores: Sendable {
     package let parts: PartStore
     package let uploadResources: UploadResourceStore
     package let copies: CopyStore
+    package let mirrors: MirrorStore
     package let workers: WorkerStore
     package let hosts: HostStore
     package let retention: RetentionStore
@@ -41,6 +42,7 @@ package struct EngineStores: Sendable {
         parts = PartStore(database)
         uploadResources = UploadResourceStore(database)
         copies = CopyStore(database)
+        mirrors = MirrorStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)

@@ -45,6 +45,10 @@ extension TaskRequest {
             )
         }
         let options = TransferOptions(options, isTask: true, at: "", into: &errors)
+        for (index, mirror) in (options.mirrors ?? []).enumerated() where WebURL(mirror) == nil {
+            let fault = URLRule.fault(of: mirror)
+            errors.append(FieldError(pointer: "/mirrors/\(index)", .invalidURL, fault))
+        }
         let (request, type) = transferRequest(with: options, into: &errors)
         addContentType(type, to: &headers, into: &errors)
         guard errors.count == errorsBefore, let target else { return nil }

@@ -87,7 +87,16 @@ extension OptionValue {
                 texts[name] = text
             }
             self = .texts(texts)
-        case .null, .array: throw Self.wrongType("Must not be an array.")
+        case .array(let elements):
+            var texts: [String] = []
+            for (index, element) in elements.enumerated() {
+                guard case .string(let text) = element else {
+                    throw Self.wrongType("Must be a string.", of: "\(index)")
+                }
+                texts.append(text)
+            }
+            self = .list(texts)
+        case .null: throw Self.wrongType("Must not be null.")
         }
     }
 
@@ -103,6 +112,7 @@ extension JSONValue {
         case .integer(let integer): self = .integer(integer)
         case .number(let number): self = .number(number)
         case .text(let text): self = .string(text)
+        case .list(let texts): self = .array(texts.map(JSONValue.string))
         case .texts(let texts): self = .object(texts.mapValues(JSONValue.string))
         }
     }

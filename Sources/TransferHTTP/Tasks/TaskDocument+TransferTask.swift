@@ -39,6 +39,7 @@ extension TaskDocument {
             .map { Data($0).base64EncodedString() }
         expectedSize = task.options.expectedSize
         checksums = (task.options.checksums ?? []).byAlgorithm
+        mirrors = task.options.mirrors
         response = task.result.map { Response($0) }
         contentGoneAt = task.resultGoneAt.map(Timestamp.init)
         if task.state == .completed, task.resultGoneAt == nil {

@@ -26,6 +26,7 @@ extension TaskRequest {
         check("destination", destination != nil, isFor: .download)
         check("expected_size", options.expectedSize != nil, isFor: .download)
         check("checksums", options.checksums != nil, isFor: .download)
+        check("mirrors", options.mirrors != nil, isFor: .download)
         check("resume_data", resumeData != nil, isFor: .download)
         check("upload", upload != nil, isFor: .upload)
         check("body", body != nil && kind == .upload, isFor: .data)
@@ -55,6 +56,9 @@ extension TaskRequest {
         // As of a form in a browser.
         let methodDefault = kind != .upload && source != nil ? "POST" : nil
         let request = TransferRequest(kind: kind, method: method ?? methodDefault, upload: source)
+        if kind == .download, options.mirrors != nil, source != nil || request.method != "GET" {
+            refuse("mirrors", "Must go with GET and without a body.")
+        }
         return (request, contentType)
     }
 

@@ -21,6 +21,8 @@ package enum AttemptOutcome: Equatable, Sendable {
     /// come within the time, and this attempt does not count. The named credential is the one that
     /// did not work.
     case askForCredential(TransferFailure, Origin, named: String?, within: Duration)
+    /// Another attempt asks another of the task's URLs, at once or in the next round.
+    case moved(TransferFailure, MirrorMove)
     /// The task was given back unharmed, as when the worker stops; the attempt does not count.
     case released
     /// The task returns to the queue because its worker died; the attempt counts.
@@ -30,6 +32,7 @@ package enum AttemptOutcome: Equatable, Sendable {
     package var isBackInQueue: Bool {
         switch self {
         case .released, .requeued: true
+        case .moved(_, let move): move.wait == .nothing
         case .completed, .fetched, .answered, .failed, .retry, .waitForConnectivity,
             .waitOut, .askForCredential:
             false
@@ -40,7 +43,8 @@ package enum AttemptOutcome: Equatable, Sendable {
     /// retries the task.
     package var mayBeContinued: Bool {
         switch self {
-        case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released, .failed: true
+        case .retry, .waitForConnectivity, .waitOut, .askForCredential, .moved, .released, .failed:
+            true
         case .completed, .fetched, .answered, .requeued: false
         }
     }

@@ -4,6 +4,7 @@ package enum OptionValue: Codable, Equatable, Sendable {
     case integer(Int64)
     case number(Double)
     case text(String)
+    case list([String])
     case texts([String: String])
 
     package init(from decoder: any Decoder) throws {
@@ -16,6 +17,8 @@ package enum OptionValue: Codable, Equatable, Sendable {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .text(value)
+        } else if let value = try? container.decode([String].self) {
+            self = .list(value)
         } else {
             self = .texts(try container.decode([String: String].self))
         }
@@ -28,6 +31,7 @@ package enum OptionValue: Codable, Equatable, Sendable {
         case .integer(let value): try container.encode(value)
         case .number(let value): try container.encode(value)
         case .text(let value): try container.encode(value)
+        case .list(let value): try container.encode(value)
         case .texts(let value): try container.encode(value)
         }
     }

@@ -175,6 +175,28 @@ extension TransferOption {
         )
     }
 
+    /// Returns an option that is a list of texts.
+    static func list(
+        _ name: String,
+        _ field: Field<[String]>,
+        _ counts: ClosedRange<Int>
+    ) -> TransferOption {
+        TransferOption(
+            name,
+            field,
+            read: { value, isBounded throws(OptionRefusal) in
+                guard case .list(let texts) = value else { throw .type("an array") }
+                guard !isBounded || counts.contains(texts.count) else {
+                    throw OptionRefusal(
+                        "Must have from \(counts.lowerBound) to \(counts.upperBound) elements."
+                    )
+                }
+                return texts
+            },
+            write: OptionValue.list
+        )
+    }
+
     /// Returns an option that is a list of checksums, by algorithm.
     static func checksums(_ name: String, _ field: Field<[Checksum]>) -> TransferOption {
         TransferOption(

@@ -58,6 +58,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var isIdempotent: Bool?
     /// The required checksums of the file; set for a task only.
     package var checksums: [Checksum]?
+    /// Further URLs of the file, the first to be asked first; set for a task only.
+    package var mirrors: [String]?
 
     /// The allowed timeouts, in seconds.
     package static let timeoutSeconds: ClosedRange<Double> = 0.1...Double(365 * 24 * 3600)
@@ -65,6 +67,8 @@ package struct TransferOptions: Equatable, Sendable {
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
     /// The allowed limits in bytes per second.
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
+    /// The most mirrors of a task.
+    package static let mirrorsMax = 8
 
     /// All options, each declared once.
     package static let all: [TransferOption] = [
@@ -111,6 +115,7 @@ package struct TransferOptions: Equatable, Sendable {
         .integer("expected_size", \.expectedSize, 0...Int64.max).forTasksOnly(),
         .flag("idempotent", \.isIdempotent).forTasksOnly(),
         .checksums("checksums", \.checksums).forTasksOnly(),
+        .list("mirrors", \.mirrors, 1...mirrorsMax).forTasksOnly(),
     ]
 
     /// The objects in the API that hold several options.

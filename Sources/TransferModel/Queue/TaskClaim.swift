@@ -9,8 +9,9 @@ package struct TaskClaim: Sendable {
     package let priority: TaskPriority
     /// The number of this attempt of the task, from 1.
     package let number: Int
-    /// The URL to transfer from or to.
-    package let url: String
+    /// The URL to transfer from or to; of a download with mirrors the one that is asked, once its
+    /// place has been looked up.
+    package var url: String
     package var request: TransferRequest
     /// The session's headers, overridden by the task's own.
     package var headers: [HTTPHeader]
@@ -37,9 +38,16 @@ package struct TaskClaim: Sendable {
     package var clientCertificate: ClientCertificate?
     /// Whether the task's session has credentials that its client supplied in answer to challenges.
     package let sessionHasCredentials: Bool
-    /// Where the origin keeps what it has got of the upload, once it has been looked up; nil as long
-    /// as it has named no resource.
+    /// Where the origin keeps what it has got of the upload, once it has been looked up; nil as
+    /// long as it has named no resource.
     package var uploadResource: UploadResource?
+    /// The way of a download through its mirrors, once its place has been looked up; nil without
+    /// mirrors.
+    package var tour: MirrorTour?
+    /// Whether the part of the file may be from another of the task's URLs than ``url``.
+    package var mayHaveOthersBytes = false
+    /// Whether ``url`` has the origin of the task's own URL; secrets are for no other.
+    package var isAtOrigin = true
     /// The credential that ``headers`` show, once it has been looked up.
     package var shown: ShownCredential?
     /// The attempt's rate limits at the time of the claim.
@@ -105,5 +113,13 @@ package struct TaskClaim: Sendable {
     }
 
     /// Whether a credential has to be looked up before the task starts.
-    package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }
+    package var mayShowCredential: Bool {
+        isAtOrigin && (sessionHasCredentials || options.credential != nil)
+    }
+
+    /// Whether ``url`` is that of a mirror.
+    package var isAtMirror: Bool { tour.map { $0.place.rank > 0 } ?? false }
+
+    /// Whether its place among mirrors has to be looked up before the task starts.
+    package var hasMirrors: Bool { request.kind == .download && options.mirrors != nil }
 }

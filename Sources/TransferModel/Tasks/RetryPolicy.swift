@@ -66,11 +66,17 @@ package struct RetryPolicy: Equatable, Sendable {
         let isLasting = kind == .background && failure.passes
         let numberMax = isLasting ? max(attemptsMax, attemptsInBackgroundMax) : attemptsMax
         guard failure.isRetryable, number < numberMax else { return .giveUp }
-        let doublings = min(max(0, number - 1), 30)
-        let ceiling = min(delayBase * (1 << doublings), delayMax)
-        let backoff = ceiling * (0.5 + chance / 2)
         // Never earlier than the server asked for, unless it asked for more than the bound.
-        let delay = max(backoff, min(failure.retryAfter ?? .zero, delayMax))
+        let delay = max(
+            backoff(afterAttempt: number, chance: chance),
+            min(failure.retryAfter ?? .zero, delayMax)
+        )
         return delay < remaining ? .retry(after: delay) : .giveUp
+    }
+
+    /// Returns the wait after attempt `number`, counted from 1, whatever its failure.
+    package func backoff(afterAttempt number: Int, chance: Double) -> Duration {
+        let doublings = min(max(0, number - 1), 30)
+        return min(delayBase * (1 << doublings), delayMax) * (0.5 + chance / 2)
     }
 }

@@ -192,4 +192,20 @@ package struct TransferFailure: Error, Equatable, Sendable {
         default: false
         }
     }
+
+    /// Whether the failure may be that of one URL, so that another one of the same file may serve.
+    package var isAboutURL: Bool {
+        switch code {
+        case .couldNotResolveHost, .couldNotConnect, .proxyRefused, .egressDenied, .tlsFailure,
+            .timedOut, .connectionLost, .lengthMismatch, .sizeMismatch, .checksumMismatch,
+            .badResponse, .httpStatus, .proxyAuthenticationRequired, .badRedirect, .unsupportedURL,
+            .fileTooLarge:
+            true
+        case .proxyUnreachable, .proxyCredentialRefused, .credentialUnusable, .responseTooLarge,
+            .destinationCollision, .destinationNotWritable, .sourceMissing, .sourceChanged,
+            .sourceUnavailable, .storageFull, .storageFailure, .storageUnwritable,
+            .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
+            false
+        }
+    }
 }

@@ -10,7 +10,7 @@ package struct TransferResult: Equatable, Sendable {
     package let isTruncated: Bool
     /// The file name of ``SuggestedFileName``.
     package let suggestedFileName: String?
-    /// The URL that answered, if redirects led to another than the task's, without its query, which
+    /// The URL that answered, if that is another than the task's, without its query, which
     /// may be a secret of the origin's; at most ``finalURLBytesMax`` bytes.
     package let finalURL: String?
     /// The checksums that the bytes have been found to have.

@@ -103,7 +103,8 @@ extension RewrapStore {
             """
         case .tasks:
             """
-            SELECT id AS owner, ''::bytea AS key, tenant_id, url, headers, upload_data
+            SELECT id AS owner, ''::bytea AS key, tenant_id, url, headers, upload_data,
+                options->'mirrors' AS mirrors
             FROM task WHERE id > \(owner) ORDER BY id LIMIT \(limit)
             """
         case .uploads:
@@ -246,10 +247,18 @@ extension RewrapStore {
         let newBody = try body.flatMap { body throws(StoreError) in
             try row.sealer.renewed(body, at: .body(of: id, of: tenant))
         }
-        guard newURL != nil || newHeaders != nil || newBody != nil else { return nil }
+        let mirrors = try row.decodeIfPresent("mirrors", as: JSONText.self)?.text
+        let newMirrors = try mirrors.flatMap { mirrors throws(StoreError) in
+            try row.sealer.renewed(urls: mirrors, at: .url(of: id, of: tenant))
+        }
+        guard newURL != nil || newHeaders != nil || newBody != nil || newMirrors != nil else {
+            return nil
+        }
         return """
             UPDATE task SET url = \(newURL ?? url),
-                headers = \(newHeaders ?? headers)::text::jsonb, upload_data = \(newBody ?? body)
+                headers = \(newHeaders ?? headers)::text::jsonb, upload_data = \(newBody ?? body),
+                options = CASE WHEN \(newMirrors)::text IS NULL THEN options
+                    ELSE jsonb_set(options, '{mirrors}', \(newMirrors)::text::jsonb) END
             WHERE id = \(id.uuid) AND url = \(url)
                 AND headers IS NOT DISTINCT FROM \(headers)::text::jsonb
             """

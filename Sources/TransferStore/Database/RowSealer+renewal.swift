@@ -21,6 +21,14 @@ extension RowSealer {
         return url == stored ? nil : url
     }
 
+    /// Returns a JSON array of URLs as they are to be stored now; nil if all are stored so.
+    func renewed(urls stored: String, at place: Place) throws(StoreError) -> String? {
+        let urls = try StoredJSON.decode([String].self, stored)
+        let newURLs = try urls.map { url throws(StoreError) in try renewed(url: url, at: place) }
+        guard newURLs.contains(where: { $0 != nil }) else { return nil }
+        return try StoredJSON.encode(zip(newURLs, urls).map { $0 ?? $1 })
+    }
+
     /// Returns headers as they are to be stored now; nil if they are stored so.
     func renewed(headers stored: String, at place: Place) throws(StoreError) -> String? {
         if stored.utf8.first == UInt8(ascii: "\"") {

@@ -24,6 +24,18 @@ extension StoredRow {
         return try StoredJSON.options(json.text)
     }
 
+    /// Returns the options of a task, in which URLs are sealed.
+    func options(
+        _ column: String,
+        at place: @autoclosure () -> RowSealer.Place
+    ) throws(StoreError) -> TransferOptions {
+        var options = try options(column)
+        options.mirrors = try options.mirrors?.map { url throws(StoreError) in
+            try sealer.open(url: url, at: place())
+        }
+        return options
+    }
+
     /// Returns the recurrence in a column of JSON; nil for NULL.
     func recurrence(_ column: String) throws(StoreError) -> Recurrence? {
         guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }

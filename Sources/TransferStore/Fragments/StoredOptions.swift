@@ -10,6 +10,20 @@ extension StoredJSON {
         return try encode(values)
     }
 
+    /// Returns the options of a task as `jsonb`, with its URLs sealed.
+    static func text(
+        of options: TransferOptions,
+        _ sealer: RowSealer,
+        at place: @autoclosure () -> RowSealer.Place
+    ) throws(StoreError) -> String? {
+        guard let mirrors = options.mirrors else { return try text(of: options) }
+        var options = options
+        options.mirrors = try mirrors.map { url throws(StoreError) in
+            try sealer.seal(url: url, at: place())
+        }
+        return try text(of: options)
+    }
+
     static func options(_ text: String) throws(StoreError) -> TransferOptions {
         let values = try decode([String: OptionValue].self, text)
         var options = TransferOptions()

@@ -17,6 +17,7 @@ struct AttemptEndColumns {
     var bytesSent: [Int64] = []
     var answers: [AnswerColumns] = []
     var questions: [QuestionColumns] = []
+    var moves = MirrorMoveColumns()
 
     init(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
         // Sorted by task, the order in which every statement locks them, so that no two wait for
@@ -56,6 +57,13 @@ struct AttemptEndColumns {
                         credential: name
                     )
                 )
+            case .moved(let failure, let move):
+                switch move.wait {
+                case .nothing: try append("moved", failure)
+                case .retry(let delay): try append("retry", failure, delay)
+                case .connectivity(let delay): try append("offline", failure, delay)
+                }
+                moves.append(move, place: place)
             case .released: try append("released")
             case .requeued: try append("requeued")
             }

@@ -76,8 +76,9 @@ extension CompletionStore {
             gone AS (
                 SELECT e.place, e.outcome, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
                     e.abandoned, e.measurements, t.id AS task_id, t.tenant_id, t.session_id,
-                    t.generation, t.host_key, t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
-                    e.began_at, e.resumed_at_offset, u.response_body,
+                    t.generation, \(columns.moves.selected), t.priority_rank, e.fence,
+                    e.number AS attempt, e.bytes_received, e.started_at, e.began_at,
+                    e.resumed_at_offset, u.response_body,
                     coalesce(e.part_fence, u.part_fence) AS part_fence,
                     coalesce(e.http_status, u.http_status) AS http_status,
                     coalesce(e.response_head, u.response_head) AS response_head
@@ -94,6 +95,7 @@ extension CompletionStore {
                     \(columns.answers.map(\.body))
                 ) AS u (place, http_status, response_head, part_fence, response_body)
                     ON u.place = e.place
+                \(columns.moves.join)
             ),
             outcome_row AS (
                 INSERT INTO outcome (
@@ -133,8 +135,8 @@ extension CompletionStore {
             ),
             ready_row AS (\(ReadyRuns.insert("""
                 SELECT host_key, session_id, priority_rank, task_id,
-                    attempt - (outcome = 'released')::int, began_at
-                FROM gone WHERE outcome IN ('released', 'requeued')
+                    attempt - (outcome IN ('released', 'moved'))::int, began_at
+                FROM gone WHERE outcome IN ('released', 'requeued', 'moved')
                 """))),
             log_row AS (
                 INSERT INTO attempt_log (
@@ -160,7 +162,8 @@ extension CompletionStore {
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
                 JOIN gone g USING (place)
-                WHERE g.outcome IN ('retry', 'offline', 'short', 'asks', 'released', 'failed')
+                WHERE g.outcome IN (
+                    'retry', 'offline', 'short', 'asks', 'released', 'moved', 'failed')
             ),
             kept AS (SELECT * FROM reported WHERE outcome <> 'failed'),
             partial_row AS (\(PartStore.replacePartial)),
@@ -226,11 +229,12 @@ extension CompletionStore {
                 ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
             ),
             \(EventRuns.recordHappenings),
-            -- 3. A task that is given back causes no event.
+            \(columns.moves.storing)
+            -- 3. A task that is back in the queue causes no event.
             return_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'running'::task_state AS from_state,
                     'queued'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
-                FROM gone WHERE outcome IN ('released', 'requeued')
+                FROM gone WHERE outcome IN ('released', 'requeued', 'moved')
                 """))),
             \(Fragment.wake)
             SELECT task_id FROM gone

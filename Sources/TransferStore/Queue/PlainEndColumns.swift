@@ -33,7 +33,8 @@ struct PlainEndColumns {
             case .fetched(let result, let part): append("fetched", result, part: part)
             case .answered(let result, let body): append("answered", result, body: body)
             case .failed(let failure): append("failed", failure: try StoredJSON.text(of: failure))
-            case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released, .requeued:
+            case .retry, .waitForConnectivity, .waitOut, .askForCredential, .moved, .released,
+                .requeued:
                 return nil
             }
             places.append(Int64(index + 1))

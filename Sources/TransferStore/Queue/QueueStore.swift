@@ -246,10 +246,11 @@ extension TaskClaim {
         guard let session = sessions[id] else {
             throw StoreError(decoding: "a claimed task without its session")
         }
-        let options = session.options.overridden(by: try row.options("options"))
+        var options = session.options.overridden(by: try row.options("options"))
             .withDefaults(of: session.kind)
         let task = try row.task("task_id")
-        let secrets = try? OpenedSecrets(row, of: task, in: session)
+        let secrets = try? OpenedSecrets(row, options, of: task, in: session)
+        options.mirrors = secrets?.mirrors
         self.init(
             task: task,
             fence: try row.fence("fence"),
@@ -281,15 +282,24 @@ extension TaskClaim {
 /// What is sealed of a claimed task; one that does not open holds up no other.
 private struct OpenedSecrets {
     let url: String
+    let mirrors: [String]?
     let headers: [HTTPHeader]
     let body: [UInt8]?
 
-    init(_ row: StoredRow, of task: TaskID, in session: ClaimedSession) throws(StoreError) {
+    init(
+        _ row: StoredRow,
+        _ options: TransferOptions,
+        of task: TaskID,
+        in session: ClaimedSession
+    ) throws(StoreError) {
         let tenant = session.tenant
         guard let shared = session.headers else {
             throw StoreError(decoding: "headers of a session that cannot be opened")
         }
         url = try row.url("url", at: .url(of: task, of: tenant))
+        mirrors = try options.mirrors?.map { url throws(StoreError) in
+            try row.sealer.open(url: url, at: .url(of: task, of: tenant))
+        }
         headers = shared.overridden(
             by: try row.headers("headers", at: .headers(of: task, of: tenant))
         )

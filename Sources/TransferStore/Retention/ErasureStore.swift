@@ -80,6 +80,7 @@ extension ErasureStore {
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
+            "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
             """
             WITH gone AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

@@ -131,6 +131,7 @@ extension RetentionStore {
         _ = try await database.run([
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
+            "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
             """
             WITH ended AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

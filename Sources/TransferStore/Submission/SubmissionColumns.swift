@@ -93,8 +93,12 @@ struct SubmissionColumns {
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }
         overwrites = submissions.map { $0.destination?.overwrite }
-        options = try submissions.map { submission throws(StoreError) in
-            try StoredJSON.text(of: submission.options)
+        options = try owned.map { submission, tenant throws(StoreError) in
+            try StoredJSON.text(
+                of: submission.options,
+                sealer,
+                at: .url(of: submission.id, of: tenant)
+            )
         }
         kinds = submissions.map(\.request.kind.rawValue)
         // The usual method is not stored.

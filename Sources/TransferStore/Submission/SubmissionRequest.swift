@@ -27,6 +27,7 @@ extension TaskSubmission {
     /// The approximate number of bytes sent to the database, without fields that are always short.
     fileprivate var byteCount: Int {
         var count = url.utf8.count + (clientString?.utf8.count ?? 0)
+        for mirror in options.mirrors ?? [] { count += mirror.utf8.count }
         for header in headers { count += header.name.utf8.count + header.value.utf8.count }
         if case .data(let bytes) = request.upload { count += bytes.count }
         return count

@@ -32,6 +32,12 @@ extension DecisionStore {
                     AND t.tenant_id = \(tenant.uuid) AND q.question = 'begin'
                 RETURNING q.task_id, q.attempt
             ),
+            -- Another request begins at its own URL.
+            mirror_row AS (
+                UPDATE task_mirror m SET rank = 0, url_host_key = \(request?.hostKey.rawValue),
+                    given_up = 0, is_offline = true, rests_until = NULL
+                WHERE \(request != nil) AND m.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            ),
             begun AS (
                 UPDATE task t SET url = coalesce(\(url), t.url),
                     headers = coalesce(\(headers)::jsonb, t.headers),

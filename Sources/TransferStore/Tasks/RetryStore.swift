@@ -154,11 +154,26 @@ extension RetryStore {
             RETURNING p.session_id, p.generation, p.last_sequence - c.tasks AS base,
                 clock_timestamp() AS occurred_at
         ),
+        -- Back to its own URL; the row stays, for the bytes may be a mirror's.
+        mirror_row AS (
+            UPDATE task_mirror m SET rank = 0, given_up = 0, is_offline = true, rests_until = NULL
+            WHERE m.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            RETURNING m.task_id, m.url_host_key
+        ),
+        back AS MATERIALIZED (
+            SELECT g.task_id, g.session_id, t.priority_rank, t.state, t.earliest_begin_at,
+                t.asks_to_begin, coalesce(m.url_host_key, t.host_key) AS host_key
+            FROM gone g JOIN target t ON t.id = g.task_id
+            LEFT JOIN mirror_row m ON m.task_id = g.task_id
+        ),
         generation_row AS (
-            UPDATE task t SET generation = x.generation
-            FROM (SELECT g.task_id, c.generation FROM gone g JOIN counter c USING (session_id)) x
+            UPDATE task t SET generation = x.generation, host_key = x.host_key
+            FROM (
+                SELECT b.task_id, b.host_key, c.generation FROM back b JOIN counter c USING (session_id)
+            ) x
             -- By its key alone: beside the session's, a plan may read all tasks of that.
-            WHERE t.id = ANY (ARRAY[x.task_id]) AND t.generation <> x.generation
+            WHERE t.id = ANY (ARRAY[x.task_id])
+                AND (t.generation <> x.generation OR t.host_key <> x.host_key)
         ),
         failure_row AS (
             INSERT INTO retried_failure (session_id, generation, task_id, failure_code)
@@ -181,13 +196,12 @@ extension RetryStore {
         delayed_row AS (
             INSERT INTO delayed (
                 task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
-            SELECT t.id, t.earliest_begin_at, 0, t.host_key, t.session_id, t.priority_rank,
-                t.asks_to_begin
-            FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'scheduled'
+            SELECT task_id, earliest_begin_at, 0, host_key, session_id, priority_rank, asks_to_begin
+            FROM back WHERE state = 'scheduled'
         ),
         ready_row AS (\(ReadyRuns.insert("""
-            SELECT t.host_key, t.session_id, t.priority_rank, t.id, 0::smallint, NULL::timestamptz
-            FROM gone g JOIN target t ON t.id = g.task_id WHERE t.state = 'queued'
+            SELECT host_key, session_id, priority_rank, task_id, 0::smallint, NULL::timestamptz
+            FROM back WHERE state = 'queued'
             """))),
         event_row AS (
             INSERT INTO event_run (

@@ -149,7 +149,7 @@ extension TransferTask {
             earliestBeginAt: try row.decodeIfPresent("earliest_begin_at"),
             destination: try row.destination(),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
-            options: try row.options("options"),
+            options: try row.options("options", at: .url(of: id, of: tenant)),
             kind: kind,
             method: try row.decodeIfPresent("method") ?? kind.methodDefault,
             awaitsBody: try row.decode("awaits_body"),
@@ -208,7 +208,7 @@ extension TaskRequestRecord: RowDecodable {
             upload: try Upload(row, of: task, of: tenant),
             headerNames: try row.headers("headers", at: .headers(of: task, of: tenant))
                 .map(\.name),
-            options: try row.options("options"),
+            options: try row.options("options", at: .url(of: task, of: tenant)),
             sessionKind: try row.word("session_kind"),
             sessionHeaderNames: try row.headers(
                 "additional_headers",

@@ -251,6 +251,29 @@ import TransferModel
         }
     }
 
+    /// A server that ignores `If-Range` may send bytes of another version; only its tag tells.
+    @Test(arguments: [
+        ([("Content-Range", "bytes 60-99/100"), ("ETag", "\"1\"")], true),
+        ([("Content-Range", "bytes 60-99/100"), ("ETag", "\"2\"")], false),
+        ([("Content-Range", "bytes 60-99/100"), ("ETag", "W/\"1\"")], false),
+        ([("Content-Range", "bytes 60-99/100")], false),
+        ([("Content-Range", "bytes 60-99/101"), ("ETag", "\"1\"")], false),
+        ([("Content-Range", "bytes 60-99/*"), ("ETag", "\"1\"")], false),
+    ])
+    func anotherServerHasToProveThatItHasTheSameBytes(
+        fields: [(name: String, value: String)],
+        isProof: Bool
+    ) throws {
+        var point = Self.point
+        point.mayBeOfAnother = true
+        var machine = ResponseStateMachine(
+            url: try CurlURL("https://a.test/x"),
+            redirectsMax: 10,
+            resumePoint: point
+        )
+        #expect(machine.received(Self.head(206, fields)) == (isProof ? .append : .discard))
+    }
+
     @Test func aWholeAnswerTakesThePlaceOfWhatWasKept() throws {
         var machine = try Self.resuming()
         #expect(machine.received(Self.head(200)) == .receive)

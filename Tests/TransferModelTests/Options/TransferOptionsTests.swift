@@ -16,6 +16,7 @@ import TransferModel
         [
             .flag(true), .integer(7), .integer(2048), .text("deliver"), .text("1.3"),
             .text("key"), .text("tus"), .texts(["crc32c": "deadbeef"]), .text(certificate),
+            .list(["https://a.example/"]),
         ]
     }
 

@@ -24,6 +24,7 @@ import TransferTestSupport
         var submission = StoreFixture.submissions(1)[0]
         submission.url = url
         submission.headers = [header]
+        submission.options.mirrors = ["https://mirror.test/a", url]
         submission.request = TransferRequest(
             kind: .upload,
             upload: .data(Array(secret.utf8))
@@ -101,13 +102,17 @@ import TransferTestSupport
         #expect(!Self.shows(rows, Array(Self.secret.utf8)))
         #expect(!Self.shows(rows, signing.bytes))
 
-        #expect(try await stores.tasks.task(tenant: tenant, id: task)?.url == Self.url)
+        let read = try #require(try await stores.tasks.task(tenant: tenant, id: task))
+        #expect(read.url == Self.url)
+        #expect(read.options.mirrors == ["https://mirror.test/a", Self.url])
         let record = try await stores.tasks.request(of: task)
+        #expect(record?.options == read.options)
         #expect(record?.headerNames == ["X-Secret"])
         #expect(record?.sessionHeaderNames == ["X-Shared"])
         #expect(record?.upload == .data(count: Int64(Self.secret.utf8.count)))
         let claim = try #require(try await stores.queue.claimAny(1, by: fixture.worker).first)
         #expect(claim.url == Self.url)
+        #expect(claim.options.mirrors == read.options.mirrors)
         #expect(claim.headers.map(\.value) == [Self.secret, Self.secret])
         #expect(claim.request.upload == .data(Array(Self.secret.utf8)))
         #expect(!claim.hasUnreadableSecrets)
@@ -274,6 +279,7 @@ import TransferTestSupport
         let claims = try await after.queue.claimAny(2, by: fixture.worker)
         #expect(claims.count == 2)
         for claim in claims {
+            #expect(claim.options.mirrors == ["https://mirror.test/a", Self.url])
             #expect(claim.headers == [Self.header])
             #expect(claim.request.upload == .data(Array(Self.secret.utf8)))
         }

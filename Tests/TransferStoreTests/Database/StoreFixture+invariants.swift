@@ -50,6 +50,21 @@ extension StoreFixture {
             "SELECT w.task_id FROM task_owner w LEFT JOIN task t ON t.id = w.task_id WHERE t.id IS NULL"
         ),
         (
+            "a place among mirrors is that of a task",
+            "SELECT m.task_id FROM task_mirror m LEFT JOIN task t ON t.id = m.task_id WHERE t.id IS NULL"
+        ),
+        (
+            "whoever waits for a host or is at one is at that of its task",
+            """
+            SELECT t.id FROM task t JOIN (
+                SELECT unnest(task_ids) AS task_id, host_key FROM ready_run
+                UNION ALL SELECT task_id, host_key FROM delayed
+                UNION ALL SELECT task_id, host_key FROM attempt
+            ) p ON p.task_id = t.id
+            WHERE p.host_key <> t.host_key
+            """
+        ),
+        (
             "a part file is kept, or given away, or to be removed, but only one of these",
             """
             SELECT fence FROM (

@@ -340,6 +340,11 @@ extension ScaleWorld {
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
             """
+            INSERT INTO task_mirror (task_id, rank, url_host_key, given_up, is_offline)
+            SELECT \(taskID("n")), 1, 7, 0, false
+            FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
+            """
             INSERT INTO assertion (id, client_id, name, began_at, ended_at)
             SELECT \(uuid("\(epoch)", "'d000'", "n")), c.id, 'a', now(), now()
             FROM generate_series(1, \(count)) AS n, client c

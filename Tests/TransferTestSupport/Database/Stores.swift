@@ -34,6 +34,7 @@ package struct Stores: Sendable {
     package let completions: CompletionStore
     package let parts: PartStore
     package let uploadResources: UploadResourceStore
+    package let mirrors: MirrorStore
     package let workers: WorkerStore
     package let hosts: HostStore
     package let retention: RetentionStore
@@ -78,6 +79,7 @@ package struct Stores: Sendable {
         completions = CompletionStore(database)
         parts = PartStore(database)
         uploadResources = UploadResourceStore(database)
+        mirrors = MirrorStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)

@@ -28,6 +28,8 @@ public struct TaskDocument: Codable, Sendable {
     public var expectedSize: Int64?
     /// The checksums in hexadecimal, by algorithm.
     public var checksums: [String: String]?
+    /// The further URLs of the file, the first to be asked first.
+    public var mirrors: [String]?
     /// The number of attempts begun so far.
     public var attempt: Int
     /// The number of bytes received so far.
@@ -111,7 +113,7 @@ public struct TaskDocument: Codable, Sendable {
         case id, client, kind, method, state, url, priority, destination, attempt, reason, until,
             error,
             response
-        case content, checksums
+        case content, checksums, mirrors
         case expectedSize = "expected_size"
         case waitsFor = "waits_for"
         case sessionIdentifier = "session_identifier"
