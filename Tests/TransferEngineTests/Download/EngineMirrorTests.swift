@@ -127,6 +127,25 @@ import TransferTestSupport
         #expect(stage.requests.map(\.count) == (asks == true ? [1, 0] : [1, 1]))
     }
 
+    /// An answer would be for the URL's origin.
+    @Test func aMirrorsChallengeIsNoQuestion() async throws {
+        let stage = try await MirrorStage(2)
+        stage.origins[0].when("/file", .response(404))
+        stage.origins[1].when(
+            "/file",
+            .response(401, headers: [("WWW-Authenticate", "Basic")])
+        )
+        let id = try await stage.submit { $0.options.asksForCredential = true }
+        try await stage.fixture.withEngine { _ in
+            try await eventually("it has ended, or waits") {
+                let state = try await stage.fixture.task(id).state
+                return state.isTerminal || state == .waitingForAuthentication
+            }
+        }
+        #expect(try await stage.fixture.task(id).failure?.httpStatus == 401)
+        #expect(try await stage.fixture.task(id).state == .failed)
+    }
+
     /// The egress rules hold for mirrors as for any URL.
     @Test func aMirrorInADeniedNetworkIsPassedOver() async throws {
         let stage = try await MirrorStage(3)
