@@ -74,7 +74,9 @@ extension Download {
                 range: missing,
                 total: partial.bytesTotal,
                 validator: partial.validator,
-                mayBeOfAnother: claim.mayHaveOthersBytes && partial.validator.isEntityTag
+                // What came with resume data may have been fetched at a mirror.
+                mayBeOfAnother: partial.validator.isEntityTag
+                    && (claim.mayHaveOthersBytes || partial.sourcePath != nil)
             )
             return (part, point)
         } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferEngine
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -154,6 +155,52 @@ import TransferTestSupport
         // Of wrong bytes nothing is kept, whatever their tag.
         #expect(stage.bytesSent == [Self.other.count, Self.body.count])
         #expect(try await stage.fixture.attempts(task.id).first?.failure?.code == .checksumMismatch)
+    }
+
+    /// What a mirror has sent may come to a task that knows no mirrors.
+    @Test func resumeDataOfAMirrorIsTakenOnlyByItsTag() async throws {
+        let stage = try await MirrorStage(2)
+        let fixture = stage.fixture
+        let gate = OriginGate()
+        defer { gate.open() }
+        stage.origins[0].when("/file") { request in
+            guard request.numberAtPath > 1 else { return .response(404) }
+            guard request["Range"] != nil else { return .response(body: Self.other) }
+            return OriginScript([
+                .head(
+                    206,
+                    [
+                        ("Content-Length", "\(Self.other.count - Self.cut)"),
+                        (
+                            "Content-Range",
+                            "bytes \(Self.cut)-\(Self.other.count - 1)/\(Self.other.count)"
+                        ),
+                    ]
+                ), .body(Self.other, Self.cut..<Self.other.count),
+            ])
+        }
+        stage.origins[1].when(
+            "/file",
+            .gated(Self.body, after: Self.cut, gate, headers: [("ETag", Self.etag)])
+        )
+        let id = try await stage.submit()
+        let resumeData = ResumeDataID(UUID())
+        let task = try await fixture.withEngine { engine in
+            try await fixture.received(Self.cut, of: id)
+            _ = try await fixture.stores.control.cancelTask(
+                tenant: fixture.tenant,
+                id: id,
+                producing: resumeData
+            )
+            #expect(try await fixture.stores.control.hasResumeData(resumeData))
+            engine.wake()
+            await stage.origins[1].log.wait { $0.connectionsOpen == 0 }
+            let next = try await fixture.submit(stage.urls[0]) { $0.resumeData = resumeData }
+            engine.wake()
+            return try await fixture.ended(next)
+        }
+        #expect(stage.requests[0].count == 3)
+        try await stage.expect(Self.other, in: task)
     }
 
     /// Another worker goes on where the first one was.
