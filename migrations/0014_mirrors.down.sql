@@ -1,4 +1,2 @@
--- Downloads with mirrors go on at their own URLs.
-UPDATE task t SET host_key = m.url_host_key FROM task_mirror m WHERE m.task_id = t.id;
-UPDATE delayed d SET host_key = m.url_host_key FROM task_mirror m WHERE m.task_id = d.task_id;
+-- Downloads that are at a mirror stay in the queue of its host, and ask their own URLs.
 DROP TABLE task_mirror;
