@@ -7,6 +7,8 @@ final class Connections: Sendable {
     private struct State {
         var transfers: [Int: CurlTransfer] = [:]
         var isAbandoned = false
+        /// The number of requests that each connection has been given.
+        var requests: [Int: Int] = [:]
         /// The connections that were told to proceed before their requests were known here.
         var proceeding: Set<Int> = []
         /// The rates that these requests and later ones keep to, all together.
@@ -42,13 +44,20 @@ final class Connections: Sendable {
     ) {
         var request = request
         request.mayBegin = mayBegin
-        request.sharedRates = state.withLock { state in
+        let (rates, number) = state.withLock { state in
             state.transfers[connection] = nil
-            return state.rates
+            let number = state.requests[connection, default: 0] + 1
+            state.requests[connection] = number
+            return (state.rates, number)
         }
+        request.sharedRates = rates
         guard isOpen else { return loop.refuse(sink) }
         let transfer = loop.start(request, sink: sink)
-        let (isAbandoned, rates, proceeds) = state.withLock { state in
+        let (isAbandoned, newRates, proceeds) = state.withLock { state in
+            // On the loop's thread, this request may have ended meanwhile, and led to the next one.
+            guard state.requests[connection] == number else {
+                return (state.isAbandoned, request.sharedRates, false)
+            }
             state.transfers[connection] = transfer
             return (
                 state.isAbandoned, state.rates, state.proceeding.remove(connection) != nil
@@ -57,7 +66,7 @@ final class Connections: Sendable {
         if proceeds { transfer.proceed() }
         if isAbandoned { transfer.cancel() }
         // Other rates may have come while it was started.
-        if !rates.elementsEqual(request.sharedRates, by: ===) { transfer.share(rates) }
+        if !newRates.elementsEqual(request.sharedRates, by: ===) { transfer.share(newRates) }
     }
 
     /// Holds the attempt to `rates` from now on, in place of the former ones, and checks its pauses

@@ -36,6 +36,48 @@ import TransferTestSupport
         #expect(origin.log.now.connectionsAccepted == 0)
     }
 
+    /// The first request ends and leads to the next one before whoever has started it goes on, as
+    /// happens when that is another thread than the loop's.
+    @Test(.timeLimit(.minutes(1))) func theNextRequestIsTheOneThatIsStopped() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        origin.when("/next") { _ in OriginScript([.wait(gate)]) }
+        let stopped = try CurlLoop(name: "stopped")
+        stopped.stop()
+        let loop = try CurlLoop(name: "next")
+        defer { loop.stop() }
+        let connections = Connections()
+        func request(_ path: String) -> CurlRequest {
+            CurlRequest(url: origin.url(path), egress: EgressGuard { _ in true })
+        }
+        let next = request("/next")
+        let result = await withCheckedContinuation { continuation in
+            let first = LeadingSink {
+                connections.start(next, on: loop, sink: EndSink(continuation))
+            }
+            connections.start(request("/first"), on: stopped, sink: first)
+            Task {
+                await origin.log.arrived(1, at: "/next")
+                connections.cancel(0)
+            }
+        }
+        guard case .failure(let error) = result else { throw CancellationError() }
+        #expect(error.code == .cancelled)
+    }
+
+    /// A sink whose end leads on.
+    private final class LeadingSink: CurlSink {
+        private let next: @Sendable () -> Void
+
+        init(next: @escaping @Sendable () -> Void) { self.next = next }
+
+        func receive(head: ResponseHead) -> SinkVerdict { .proceed }
+        func receive(body: UnsafeRawBufferPointer) -> SinkVerdict { .proceed }
+        func finish(_ result: Result<CurlSummary, CurlError>) { next() }
+    }
+
     private final class EndSink: CurlSink {
         private let continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>
 
