@@ -179,6 +179,7 @@ extension WorkerStore {
                 INSERT INTO abandoned_part (fence, task_id)
                 SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
                     SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
+                ON CONFLICT (fence) DO NOTHING
             )
             \(QueueStore.selectTasks(of: "taken", Self.takeoverColumns))
             """,

@@ -21,6 +21,26 @@ import TransferTestSupport
         #expect(takeover.attempts.isEmpty)
     }
 
+    /// Its worker, which lives on, has noted the part that it leaves behind.
+    @Test func anAttemptWhosePartIsNotedIsTakenOver() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claim().first)
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO abandoned_part (fence, task_id)
+            VALUES (\(claim.fence.rawValue), \(claim.task.uuid))
+            """
+        )
+        let rescuer = try await fixture.otherWorker()
+        try await fixture.silence(fixture.worker)
+        let takeover = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        )
+        #expect(takeover.attempts.map(\.task) == [claim.task])
+    }
+
     private func isHeard(
         _ worker: WorkerIdentity,
         _ fixture: StoreFixture
