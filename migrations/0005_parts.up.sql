@@ -69,7 +69,6 @@ CREATE TABLE staged_body (
 -- Serves the sum of a tenant, which is judged before more bytes are taken.
 CREATE INDEX staged_body_by_tenant ON staged_body (tenant_id) INCLUDE (bytes);
 
-
 -- Where a download with mirrors stands that has ever left its URL. The row in `task` has its URLs as
 -- they were given, and the host of the one that it asks.
 CREATE TABLE task_mirror (

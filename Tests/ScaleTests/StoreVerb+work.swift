@@ -140,6 +140,18 @@ extension StoreVerb {
             let claims = try await claim(stores, world)
             return try await stores.mirrors.places(of: claims).count + claims.count
         },
+        StoreVerb("keptResults", pages: pagesOfFleet) { stores, world in
+            try await stores.copies.keptResults(of: (0..<16).map(world.kept), tenant: world.tenant)
+                .count
+        },
+        StoreVerb("sendingResults", pages: pagesOfFleet) { stores, world in
+            var claims = try await claim(stores, world)
+            for index in claims.indices {
+                claims[index].request.upload = .copy(.result(of: world.kept(index)))
+            }
+            claims = try await stores.copies.sendingResults(claims)
+            return claims.count { $0.request.copiedTask == nil } + claims.count
+        },
         StoreVerb("forget(of an upload)") { stores, world in
             let resource = UploadResource(
                 fence: Fence(rawValue: 7),

@@ -87,7 +87,7 @@ struct AttemptStarter {
                 claims = try await uploadResources.store.resources(of: claims)
             }
             if claims.contains(where: { $0.request.copiedTask != nil }) {
-                claims = try await copies.results(of: claims)
+                claims = try await copies.sendingResults(claims)
             }
             if claims.contains(where: \.hasMirrors) {
                 let places = try await mirrors.places(of: claims.filter(\.hasMirrors))

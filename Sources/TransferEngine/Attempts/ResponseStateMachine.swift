@@ -12,6 +12,9 @@ struct ResponseStateMachine {
         case abandoned
     }
 
+    /// The number of bytes of an answer's body that are read only to keep the connection.
+    static let discardedBytesMax = 64 * 1024
+
     enum HeadAction {
         /// Write the body to a new part file.
         case receive
@@ -293,5 +296,14 @@ struct ResponseStateMachine {
 extension TransferFailure {
     fileprivate static func sizeMismatch(_ size: Int64, expected: Int64) -> TransferFailure {
         TransferFailure(.sizeMismatch, "The file has \(size) bytes where \(expected) are expected.")
+    }
+}
+
+extension CurlRequest {
+    /// Asks for the bytes from `point` on, or for the whole file if it is another by now.
+    mutating func resume(at point: ResponseStateMachine.ResumePoint) {
+        headers += [
+            ("Range", point.range.field(total: point.total)), ("If-Range", point.validator.value),
+        ]
     }
 }

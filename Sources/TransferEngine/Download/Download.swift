@@ -13,9 +13,6 @@ final class Download: CurlSink, TransferAttempt {
     /// once; a killed worker costs at most this much.
     private static let checkpointBytes: Int64 = 512 * 1024
 
-    /// The number of bytes of an answer's body that are read only to keep the connection.
-    private static let discardMax = 64 * 1024
-
     let claim: TaskClaim
     /// The place of the file that this attempt creates.
     let place: Container.Place
@@ -140,12 +137,7 @@ final class Download: CurlSink, TransferAttempt {
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = plainRequest(state)
-            if let point = state.machine.resumePoint {
-                request.headers += [
-                    ("Range", point.range.field(total: point.total)),
-                    ("If-Range", point.validator.value),
-                ]
-            }
+            if let point = state.machine.resumePoint { request.resume(at: point) }
             return request
         }
         guard let request else { return loop.refuse(self) }
@@ -265,7 +257,7 @@ final class Download: CurlSink, TransferAttempt {
             state.discarded += body.count
             let room = TransferFailure.responseBodyBytesMax - state.errorBody.count
             if room > 0 { state.errorBody += body.prefix(room) }
-            return state.discarded <= Self.discardMax ? .proceed : .abort
+            return state.discarded <= ResponseStateMachine.discardedBytesMax ? .proceed : .abort
         }
         guard let part = state.part else { return .abort }
         do throws(StorageError) {

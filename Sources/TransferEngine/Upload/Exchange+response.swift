@@ -199,8 +199,10 @@ extension Exchange {
             )
             return .finished(answer, body: state.body)
         case .failed(var failure):
-            // If the source has failed, the request was ended for the want of its body.
-            if let failure = state.stream?.failure { return .failed(failure) }
+            // Without an answer of the origin, the request was ended for the want of its body.
+            if failure.httpStatus == nil, let failure = state.stream?.failure {
+                return .failed(failure)
+            }
             if failure.httpStatus != nil, !state.body.isEmpty {
                 failure.responseBody = Array(
                     state.body.prefix(TransferFailure.responseBodyBytesMax)

@@ -163,6 +163,8 @@ extension Exchange.Confined {
             return true
         }
         request.bodySource = stream
+        // What has been read of another origin cannot be sent again.
+        request.isReplayable = false
         guard upload?.isWhole ?? true else { return stream != nil }
         for field in stream?.fields ?? []
         where !request.headers.contains(where: { $0.name.lowercased() == field.name.lowercased() })

@@ -114,7 +114,7 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     /// Prepares the first request of an upload that its origin continues, once its body is known.
-    func prepareUpload() {
+    private func prepareUpload() {
         guard let dialect = claim.resumableUpload else { return }
         state.withLock { state in
             guard state.machine.mayRequest, !state.isCopyUnknown else { return }
@@ -157,9 +157,6 @@ final class Exchange: CurlSink, TransferAttempt {
                 file.send(from: start)
                 request.bodySource = file
             }
-            if case .copy = state.request.upload {
-                guard state.addCopy(to: &request) else { return nil }
-            }
             request.httpVersion = .choice(
                 for: claim.request.kind == .data ? .message : .file(size: state.sizeToSend)
             )
@@ -171,8 +168,9 @@ final class Exchange: CurlSink, TransferAttempt {
                 userAgent: configuration.userAgent
             )
             if let upload = state.upload { request.isReplayable = upload.isRepeatable }
-            // What has been read of another origin cannot be sent again.
-            if request.bodySource is SourceStream { request.isReplayable = false }
+            if case .copy = state.request.upload {
+                guard state.addCopy(to: &request) else { return nil }
+            }
             return request
         }
         guard let request else { return loop.refuse(self) }
@@ -208,7 +206,7 @@ final class Exchange: CurlSink, TransferAttempt {
 // A body that another origin sends.
 extension Exchange {
     /// Takes up a copy where an earlier attempt has left it, or refuses one whose result is gone.
-    func beginCopy() {
+    private func beginCopy() {
         guard case .copy(let source) = claim.request.upload else { return }
         state.withLock { state in
             switch source {
@@ -225,7 +223,7 @@ extension Exchange {
     }
 
     /// Asks the source for its body from `start` on, and sends the request when it has answered.
-    func openCopy(from start: Int64) {
+    private func openCopy(from start: Int64) {
         guard case .copy(.remote(let text, let headers)) = claim.request.upload else { return }
         do throws(TransferFailure) {
             let url: CurlURL

@@ -26,8 +26,6 @@ final class SourceStream: CurlSink, CurlBodySource {
     /// The bytes that may be between the two transfers: enough for either to go on while the other
     /// has its turn, and few enough for each of a worker's transfers to be a copy.
     static let bufferBytesMax = 256 * 1024
-    /// The number of bytes of an answer's body that are read only to keep the connection.
-    private static let discardMax = 64 * 1024
 
     private struct State {
         var machine: ResponseStateMachine
@@ -35,7 +33,8 @@ final class SourceStream: CurlSink, CurlBodySource {
         /// Whether what arrives is no part of the body.
         var isDiscarding = false
         var discarded = 0
-        var ring = ByteRing(capacity: SourceStream.bufferBytesMax)
+        /// Of no more than the body has, once that is known.
+        var ring = ByteRing(capacity: 0)
         /// The bytes that have arrived, with those before the start.
         var received: Int64
         /// The bytes that were given to the destination, with those before the start.
@@ -130,17 +129,11 @@ final class SourceStream: CurlSink, CurlBodySource {
             request.isReplayable = true
             // What is sent on is what the source has, in the coding that it names.
             request.decodesBody = false
-            if !state.headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
-                request.headers.removeAll { $0.name.lowercased() == "accept-encoding" }
+            if !request.headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
                 request.headers.append(("accept-encoding", "identity"))
             }
             request.bodyBytesMax = configuration.fileBytesMax
-            if let point = state.machine.resumePoint {
-                request.headers += [
-                    ("Range", point.range.field(total: point.total)),
-                    ("If-Range", point.validator.value),
-                ]
-            }
+            if let point = state.machine.resumePoint { request.resume(at: point) }
             return request
         }
         guard let request else { return loop.refuse(self) }
@@ -178,6 +171,10 @@ extension SourceStream {
                 return (.proceed, nil)
             case .abort: return (.abort, nil)
             }
+            let length = state.identity?.length.map { Int(clamping: $0 - state.position) }
+            state.ring = ByteRing(
+                capacity: min(length ?? Self.bufferBytesMax, Self.bufferBytesMax)
+            )
             state.fields = head.headers.compactMap { name, value in
                 ["content-type", "content-encoding"].contains(name.lowercased())
                     ? HTTPHeader(name: name, value: value) : nil
@@ -205,7 +202,8 @@ extension SourceStream {
         let (verdict, wakesDestination) = state.withLock { state -> (SinkVerdict, Bool) in
             guard !state.isDiscarding else {
                 state.discarded += body.count
-                return (state.discarded <= Self.discardMax ? .proceed : .abort, false)
+                let isSmall = state.discarded <= ResponseStateMachine.discardedBytesMax
+                return (isSmall ? .proceed : .abort, false)
             }
             guard unsafe state.ring.append(body) else {
                 state.isSinkWaiting = true
@@ -231,12 +229,10 @@ extension SourceStream {
                 state.isDiscarding = false
                 return (true, nil)
             case .end(.finished(let result)):
-                if !result.isLengthVerified {
-                    state.failure = .unverifiedSource
-                } else if let length = state.identity?.length, length != state.received {
-                    state.failure = .sourceOfAnotherLength
-                } else {
+                if result.isLengthVerified {
                     state.isWhole = true
+                } else {
+                    state.failure = .unverifiedSource
                 }
             case .end(.failed(let failure)): state.failure = failure.ofSource
             case .end(.abandoned):
@@ -263,7 +259,7 @@ extension SourceStream {
                 return (.later, false)
             }
             state.position += Int64(count)
-            let wakesSource = state.isSinkWaiting && state.ring.room >= Self.bufferBytesMax / 2
+            let wakesSource = state.isSinkWaiting && state.ring.room >= state.ring.capacity / 2
             if wakesSource { state.isSinkWaiting = false }
             return (.bytes(count), wakesSource)
         }
@@ -299,12 +295,6 @@ extension TransferFailure {
         .sourceUnavailable,
         "The source of the copy does not say where its body ends, so that a part could pass as all."
     ).final
-
-    /// The destination has been told the announced length, and would wait for the rest.
-    fileprivate static let sourceOfAnotherLength = TransferFailure(
-        .sourceUnavailable,
-        "The source of the copy sent another number of bytes than it announced."
-    )
 
     static let sourceWithoutLength = TransferFailure(
         .sourceUnavailable,

@@ -86,9 +86,9 @@ struct Submitter: Sendable {
     ) async throws -> [Int] {
         let copied = submissions.compactMap(\.request.copiedTask)
         guard !copied.isEmpty else { return [] }
-        let results = try await stores.copies.results(of: copied, tenant: tenant)
+        let kept = try await stores.copies.keptResults(of: copied, tenant: tenant)
         return submissions.indices.filter { index in
-            submissions[index].request.copiedTask.map { results[$0] == nil } ?? false
+            submissions[index].request.copiedTask.map { !kept.contains($0) } ?? false
         }
     }
 

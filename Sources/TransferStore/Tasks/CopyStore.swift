@@ -10,53 +10,50 @@ package struct CopyStore: Sendable {
 }
 
 extension CopyStore {
-    /// Returns the paths of the kept results among those of `tasks`, in the container of `tenant`;
-    /// of tasks that are no completed downloads of the tenant there are none.
-    package func results(
+    /// Returns those of `tasks` that are completed downloads of the tenant and whose results are kept.
+    package func keptResults(
         of tasks: [TaskID],
         tenant: TenantID
-    ) async throws(StoreError) -> [TaskID: String] {
+    ) async throws(StoreError) -> Set<TaskID> {
         let rows = try await database.run(
-            """
-            SELECT t.id, t.destination_path, t.destination_overwrite, o.part_fence
-            FROM unnest(\(tasks.map(\.uuid))) AS k (id)
-            CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = k.id LIMIT 1) t
-            CROSS JOIN LATERAL (SELECT * FROM outcome o WHERE o.task_id = k.id LIMIT 1) o
-            WHERE t.tenant_id = \(tenant.uuid) AND t.kind = 'download' AND o.state = 'completed'
-                AND o.result_gone_at IS NULL AND \(ErasureStore.isNotErased)
-            """
+            Self.select(tasks, tenants: tasks.map { _ in tenant })
         )
-        var paths: [TaskID: String] = [:]
-        for row in rows {
-            let task = try row.task("id")
-            paths[task] = ResultLocation.path(
-                of: task,
-                destination: try row.destination(),
-                part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
-            )
-        }
-        return paths
+        return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
     /// Returns the claims, each that copies a kept result as one that sends its file.
-    package func results(of claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
-        var copied: [TenantID: [TaskID]] = [:]
-        for claim in claims {
-            if let task = claim.request.copiedTask {
-                copied[claim.tenant, default: []].append(task)
-            }
+    package func sendingResults(_ claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
+        let copies = claims.indices.filter { claims[$0].request.copiedTask != nil }
+        let rows = try await database.run(
+            Self.select(
+                copies.compactMap { claims[$0].request.copiedTask },
+                tenants: copies.map { claims[$0].tenant }
+            )
+        )
+        var claims = claims
+        for row in rows {
+            let index = copies[Int(try row.decode("place", as: Int64.self)) - 1]
+            let path = ResultLocation.path(
+                of: try row.task("id"),
+                destination: try row.destination(),
+                part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
+            )
+            claims[index].request.upload = .file(path: path)
         }
-        var paths: [TenantID: [TaskID: String]] = [:]
-        for (tenant, tasks) in copied {
-            paths[tenant] = try await results(of: tasks, tenant: tenant)
-        }
-        return claims.map { claim in
-            guard let task = claim.request.copiedTask, let path = paths[claim.tenant]?[task] else {
-                return claim
-            }
-            var claim = claim
-            claim.request.upload = .file(path: path)
-            return claim
-        }
+        return claims
+    }
+
+    /// Returns the query for the kept results among those of `tasks`, each of the tenant at the same
+    /// place, counted from 1.
+    private static func select(_ tasks: [TaskID], tenants: [TenantID]) -> Query {
+        """
+        SELECT k.place, t.id, t.destination_path, t.destination_overwrite, o.part_fence
+        FROM unnest(\(tasks.map(\.uuid)), \(tenants.map(\.uuid)))
+            WITH ORDINALITY AS k (id, tenant_id, place)
+        CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = k.id LIMIT 1) t
+        CROSS JOIN LATERAL (SELECT * FROM outcome o WHERE o.task_id = k.id LIMIT 1) o
+        WHERE t.tenant_id = k.tenant_id AND t.kind = 'download' AND o.state = 'completed'
+            AND o.result_gone_at IS NULL AND \(ErasureStore.isNotErased)
+        """
     }
 }

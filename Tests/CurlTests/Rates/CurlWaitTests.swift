@@ -39,9 +39,11 @@ struct CurlWaitTests {
         #expect(source.refusals >= 300_000 / (64 * 1024))
     }
 
-    /// The wait is several times as long as the time that the origin has, and no byte arrives.
+    /// The wait is as long as another transfer's patience, which is longer than the time that the
+    /// origin has.
     @Test func ownWaitIsNoInactivity() async throws {
         let exchange = try Exchange()
+        let silent = try SilentListener()
         exchange.origin.when("/", .response(body: OriginBody.random(seed: 13, size: 50_000)))
         var request = exchange.request("/")
         request.inactivityTimeout = .milliseconds(100)
@@ -51,7 +53,14 @@ struct CurlWaitTests {
         let transfer = exchange.loop.start(request, sink: sink)
         let waiter = Task {
             for await _ in asked {
-                try await ContinuousClock().sleep(for: .milliseconds(500))
+                var request = CurlRequest(
+                    url: "http://127.0.0.1:\(silent.port)/",
+                    egress: .everywhere
+                )
+                request.inactivityTimeout = .milliseconds(400)
+                let clock = RecordingSink()
+                exchange.loop.start(request, sink: clock)
+                #expect(await clock.result?.code == .timedOut(.inactivity))
                 transfer.proceed()
             }
         }

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @Suite struct ByteRingTests {
     /// Against an array, over all sizes of a small ring.
-    @Test(arguments: 1...7)
+    @Test(arguments: 0...7)
     func givesWhatItTookInOrder(capacity: Int) {
         var ring = ByteRing(capacity: capacity)
         var model: [UInt8] = []

@@ -115,11 +115,17 @@ import TransferTestSupport
             )
             $0.options.resumableUpload = .tus
         }
+        fixture.origin.when("/file", .response(body: large))
+        let download = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.autostart = false
+        }
         let task = try await fixture.withEngine { _ in
             try await eventually("the destination stands still") {
                 destination.bytesReceived == 100_000
             }
-            try await ContinuousClock().sleep(for: .seconds(1))
+            _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: download)
+            // By the time that all of it has come to a file, it would have come here, too.
+            #expect(try await fixture.ended(download).state == .completed)
             let sent = fixture.origin.log.now.bytesSent["/source", default: 0]
             #expect(sent < large.count / 2)
             gate.open()

@@ -34,6 +34,7 @@ package struct Stores: Sendable {
     package let completions: CompletionStore
     package let parts: PartStore
     package let uploadResources: UploadResourceStore
+    package let copies: CopyStore
     package let mirrors: MirrorStore
     package let workers: WorkerStore
     package let hosts: HostStore
@@ -79,6 +80,7 @@ package struct Stores: Sendable {
         completions = CompletionStore(database)
         parts = PartStore(database)
         uploadResources = UploadResourceStore(database)
+        copies = CopyStore(database)
         mirrors = MirrorStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)
