@@ -52,6 +52,9 @@ import TransferTestSupport
                 try await fixture.stores.tasks.task(tenant: other, id: theirs)?.state == .completed
             }
         }
+        let copies = fixture.stores.copies
+        #expect(try await copies.keptResults(of: [theirs], tenant: other) == [theirs])
+        #expect(try await copies.keptResults(of: [theirs], tenant: fixture.tenant) == [])
         for source in [theirs, failed, TaskID(.version7())] {
             let task = try await copy(fixture, from: source)
             #expect(task.failure?.code == .sourceMissing)
