@@ -28,8 +28,18 @@ extension TaskSubmission {
     fileprivate var byteCount: Int {
         var count = url.utf8.count + (clientString?.utf8.count ?? 0)
         for mirror in options.mirrors ?? [] { count += mirror.utf8.count }
-        for header in headers { count += header.name.utf8.count + header.value.utf8.count }
-        if case .data(let bytes) = request.upload { count += bytes.count }
+        count += headers.byteCount
+        switch request.upload {
+        case .data(let bytes): count += bytes.count
+        case .copy(.remote(let url, let headers)): count += url.utf8.count + headers.byteCount
+        case .copy(.result), .file, .staged, nil: break
+        }
         return count
+    }
+}
+
+extension [HTTPHeader] {
+    fileprivate var byteCount: Int {
+        reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     }
 }
