@@ -4,9 +4,15 @@ import TransferWire
 
 /// The part of a service that a session speaks to, with one stream of events.
 final class FakeService: Sendable {
+    private struct Progress {
+        var accepted = 0
+        /// The number of tasks that end together once they are accepted.
+        var ending: Int?
+    }
+
     let holdsReceipts = Mutex(false)
     let calls = Mutex<[String]>([])
-    private let ended = Mutex(0)
+    private let progress = Mutex(Progress())
     private let sequence = Atomic(0)
     private let receipts = Signal()
     private let streamed = Signal()
@@ -27,8 +33,19 @@ final class FakeService: Sendable {
         }
     }
 
-    /// Sends the events with which the first tasks end.
+    /// Sends the events with which the first tasks end, as soon as so many are accepted.
     func finish(count: Int) {
+        progress.withLock { $0.ending = count }
+        sendEnds()
+    }
+
+    private func sendEnds() {
+        let count: Int? = progress.withLock { progress in
+            guard let ending = progress.ending, progress.accepted >= ending else { return nil }
+            progress.ending = nil
+            return ending
+        }
+        guard let count else { return }
         for id in 0..<count {
             for (type, state) in [
                 ("task.progress", "running"), ("task.download_finished", "completed"),
@@ -128,13 +145,14 @@ final class FakeService: Sendable {
             let fault = FieldError(pointer: "/\(bad)/url", .invalidURL, "Is no URL.")
             return .problem(.validationFailed, errors: [fault])
         }
+        let first = progress.withLock { progress in
+            defer { progress.accepted += urls.count }
+            return progress.accepted
+        }
+        sendEnds()
         if holdsReceipts.withLock({ $0 }) {
             held.fire()
             await receipts.wait()
-        }
-        let first = ended.withLock { ended in
-            defer { ended += urls.count }
-            return ended
         }
         let items = urls.indices.map { index in
             #"{"id":"\#(first + index)","kind":"download","session_identifier":"s","state":"queued","location":"/"}"#

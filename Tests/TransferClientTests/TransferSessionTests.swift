@@ -13,9 +13,14 @@ import TransferWire
         )
     }
 
-    @Test func submitsTheTasksOfATurnWithOneRequest() async throws {
+    /// What is resumed while a request is under way, or within a turn, goes with one request.
+    @Test func submitsManyTasksWithOneRequest() async throws {
         let service = FakeService()
+        service.holdsReceipts.withLock { $0 = true }
         let session = session(service)
+        let first = session.downloadTask(with: "http://origin/first")
+        first.resume()
+        await service.receiptsAreHeld()
         let tasks = (0..<50).map { number in
             let task = session.downloadTask(with: "http://origin/\(number)")
             task.taskDescription = "\(number)"
@@ -24,15 +29,15 @@ import TransferWire
             #expect(task.state == .suspended && task.taskIdentifier == nil)
             return task
         }
-        #expect(service.transport.requests.isEmpty)
         for task in tasks { task.resume() }
-        service.finish(count: 50)
-        for task in tasks { _ = try await task.result() }
+        service.releaseReceipts()
+        service.finish(count: 51)
+        for task in [first] + tasks { _ = try await task.result() }
         let submissions = service.transport.requests.filter { $0.method == "POST" }
-        #expect(submissions.count == 1)
-        #expect(submissions.first?.target == "/v1/sessions/s/tasks")
+        #expect(submissions.count == 2)
+        #expect(submissions.last?.target == "/v1/sessions/s/tasks")
         #expect(
-            submissions.first?.text.hasPrefix(
+            submissions.last?.text.hasPrefix(
                 #"[{"client_persisted_string":"0","earliest_begin_at":"#
                     + #""2026-03-01T12:00:00.000000Z","kind":"download","priority":1,"#
                     + #""url":"http://origin/0"},"#

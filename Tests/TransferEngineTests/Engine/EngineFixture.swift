@@ -184,6 +184,16 @@ final class EngineFixture: Sendable {
         return tenant
     }
 
+    /// Waits until it is kept where the origins of `count` uploads continue them: a connection that
+    /// breaks earlier may take an origin's word of it along.
+    func placesAreKept(_ count: Int = 1) async throws {
+        let aside = try await TestDatabase.current.connection()
+        try await eventually("the places are kept") {
+            try await aside.execute("SELECT 1 FROM upload_resource").count >= count
+        }
+        await aside.close()
+    }
+
     func task(_ id: TaskID) async throws -> TransferTask {
         try #require(try await stores.tasks.task(tenant: tenant, id: id))
     }

@@ -27,6 +27,7 @@ import TransferTestSupport
         from source: CopySource? = nil,
         method: String? = nil,
         attemptsMax: Int = 5,
+        breaking gate: OriginGate? = nil,
         change: (inout TaskSubmission) -> Void = { _ in },
         configure: (inout EngineConfiguration) -> Void = { _ in }
     ) async throws -> TransferTask {
@@ -39,7 +40,11 @@ import TransferTestSupport
             $0.retryPolicy.attemptsMax = attemptsMax
             configure(&$0)
         } _: { _ in
-            try await fixture.ended(id)
+            if let gate {
+                try await fixture.placesAreKept()
+                gate.open()
+            }
+            return try await fixture.ended(id)
         }
     }
 
@@ -191,8 +196,12 @@ import TransferTestSupport
     ) async throws {
         let fixture = try await EngineFixture()
         serve(fixture)
-        let origin = try ResumableOrigin(dialect, [.reset(at: 400_000), .reset(at: 800_000)])
-        let task = try await copy(fixture, to: origin.url, method: method) {
+        let gate = OriginGate()
+        let origin = try ResumableOrigin(
+            dialect,
+            [.reset(at: 400_000, after: gate), .reset(at: 800_000)]
+        )
+        let task = try await copy(fixture, to: origin.url, method: method, breaking: gate) {
             $0.options.resumableUpload = dialect.option
         }
         #expect(task.state == .completed)
@@ -213,8 +222,12 @@ import TransferTestSupport
         let source = CopySource.remote(url: fixture.origin.url("/source"), headers: [])
         var origins: [ResumableOrigin] = []
         var ids: [TaskID] = []
+        let gate = OriginGate()
         for _ in 0..<40 {
-            let origin = try ResumableOrigin(dialect, [.reset(at: 400_000), .reset(at: 800_000)])
+            let origin = try ResumableOrigin(
+                dialect,
+                [.reset(at: 400_000, after: gate), .reset(at: 800_000)]
+            )
             origins.append(origin)
             ids.append(
                 try await fixture.submit(origin.url) {
@@ -223,7 +236,11 @@ import TransferTestSupport
                 }
             )
         }
-        try await fixture.withEngine { [ids] _ in try await fixture.expectCompletion(ids) }
+        try await fixture.withEngine { [ids] _ in
+            try await fixture.placesAreKept(ids.count)
+            gate.open()
+            try await fixture.expectCompletion(ids)
+        }
         for origin in origins { #expect(origin.bytesReceived == Self.size) }
     }
 

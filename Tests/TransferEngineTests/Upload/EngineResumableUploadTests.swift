@@ -11,7 +11,7 @@ import TransferTestSupport
     private static let body = OriginBody.random(seed: 76, size: 2_000_000)
     private static let size = body.count
 
-    /// Uploads `body` to the origin, in its own dialect.
+    /// Uploads `body` to the origin, in its own dialect; `gate` opens once the place is kept.
     private func upload(
         _ fixture: EngineFixture,
         to origin: ResumableOrigin,
@@ -19,6 +19,7 @@ import TransferTestSupport
         method: String? = nil,
         source: TransferRequest.UploadSource = .file(path: "out/file"),
         attemptsMax: Int = 5,
+        breaking gate: OriginGate? = nil,
         change: (inout TaskSubmission) -> Void = { _ in }
     ) async throws -> TransferTask {
         try fixture.place(Self.body.bytes, at: "out/file")
@@ -33,7 +34,11 @@ import TransferTestSupport
         return try await fixture.withEngine {
             $0.retryPolicy.attemptsMax = attemptsMax
         } _: { _ in
-            try await fixture.ended(id)
+            if let gate {
+                try await fixture.placesAreKept()
+                gate.open()
+            }
+            return try await fixture.ended(id)
         }
     }
 
@@ -78,8 +83,12 @@ import TransferTestSupport
         source: TransferRequest.UploadSource
     ) async throws {
         let fixture = try await EngineFixture()
-        let origin = try ResumableOrigin(dialect, [.reset(at: 700_000), .reset(at: 1_500_000)])
-        let task = try await upload(fixture, to: origin, dialect, source: source)
+        let gate = OriginGate()
+        let origin = try ResumableOrigin(
+            dialect,
+            [.reset(at: 700_000, after: gate), .reset(at: 1_500_000)]
+        )
+        let task = try await upload(fixture, to: origin, dialect, source: source, breaking: gate)
         #expect(task.state == .completed)
         #expect(task.attempt == 3)
         #expect(task.bytesSent == Int64(Self.size))
@@ -111,8 +120,9 @@ import TransferTestSupport
     @Test(arguments: ResumableOrigin.Dialect.allCases)
     func whatMustNotBeSentTwiceIsContinued(dialect: ResumableOrigin.Dialect) async throws {
         let fixture = try await EngineFixture()
-        let origin = try ResumableOrigin(dialect, [.reset(at: 700_000)])
-        let task = try await upload(fixture, to: origin, dialect, method: "POST")
+        let gate = OriginGate()
+        let origin = try ResumableOrigin(dialect, [.reset(at: 700_000, after: gate)])
+        let task = try await upload(fixture, to: origin, dialect, method: "POST", breaking: gate)
         #expect(task.state == .completed)
         try expectWhole(origin)
         #expect(origin.bytesReceived == Self.size)
@@ -141,11 +151,12 @@ import TransferTestSupport
         method: String
     ) async throws {
         let fixture = try await EngineFixture()
-        let origin = try ResumableOrigin(dialect, [.reset(at: 700_000)]) { request in
+        let gate = OriginGate()
+        let origin = try ResumableOrigin(dialect, [.reset(at: 700_000, after: gate)]) { request in
             request.path == "/uploads/0" && request["Upload-Offset"] != "0"
                 && request["Content-Range"]?.hasPrefix("bytes 0-") != true ? .response(404) : nil
         }
-        let task = try await upload(fixture, to: origin, dialect, method: method)
+        let task = try await upload(fixture, to: origin, dialect, method: method, breaking: gate)
         guard method == "PUT" else {
             #expect(task.failure?.code == .unknownOutcome)
             #expect(origin.uploads.count == 1)
@@ -323,11 +334,7 @@ import TransferTestSupport
         let id = try await submit(fixture, to: origin.url, .ietf)
         try await fixture.withEngine { engine in
             try await eventually("a part has arrived") { origin.bytesReceived == 700_000 }
-            let aside = try await TestDatabase.current.connection()
-            try await eventually("the place is kept") {
-                try await !aside.execute("SELECT 1 FROM upload_resource").isEmpty
-            }
-            await aside.close()
+            try await fixture.placesAreKept()
             _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
             engine.wake()
             try await eventually("it is suspended") {

@@ -21,14 +21,14 @@ package final class ResumableOrigin: Sendable {
 
     /// An event in the middle of a body.
     package enum Interruption: Sendable {
-        /// The connection is reset once an upload has so many bytes.
-        case reset(at: Int)
+        /// The connection is reset once an upload has so many bytes and the gate, if any, is open.
+        case reset(at: Int, after: OriginGate? = nil)
         /// No more is read until the gate opens.
         case wait(at: Int, OriginGate)
 
         fileprivate var place: Int {
             switch self {
-            case .reset(let place), .wait(let place, _): place
+            case .reset(let place, _), .wait(let place, _): place
             }
         }
     }
@@ -148,7 +148,9 @@ package final class ResumableOrigin: Sendable {
             }
             switch interruption {
             case nil: break
-            case .reset: return false
+            case .reset(_, let gate):
+                if let gate { _ = wait(for: gate.descriptor, unless: server.stopGate) }
+                return false
             case .wait(_, let gate):
                 guard wait(for: gate.descriptor, unless: server.stopGate) else { return false }
             }
