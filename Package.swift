@@ -162,8 +162,8 @@ let package = Package(
             name: "TransferHTTP",
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferWebhooks",
-                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", webhooks,
-                crypto, deque, hummingbird, tls, lifecycle, logging,
+                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", "PollLoop",
+                webhooks, crypto, deque, hummingbird, tls, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -233,7 +233,7 @@ let package = Package(
             path: "Tests/TransferTestSupport",
             swiftSettings: swiftSettings
         ),
-        testTarget("PollLoop"),
+        testTarget("PollLoop", "ChildProcess"),
         // A TCP proxy that delays, limits and breaks connections.
         .target(
             name: "FaultProxy",
@@ -315,6 +315,7 @@ let package = Package(
             "TransferStore",
             wire,
             "Curl",
+            "PollLoop",
             "Postgres",
             crypto,
             hummingbird,

@@ -1,5 +1,4 @@
 import PollLoop
-import Foundation
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -16,7 +15,7 @@ final class Verifier: Sendable {
     /// Starts its threads, one for each processor up to a limit.
     init() throws(PollLoopError) {
         var loops: [PollLoop] = []
-        for _ in 0..<min(ProcessInfo.processInfo.activeProcessorCount, Self.threadsMax) {
+        for _ in 0..<min(Processors.count, Self.threadsMax) {
             loops.append(try PollLoop(name: "verifier"))
         }
         self.loops = loops

@@ -1,5 +1,5 @@
-import NIOCore
 import NIOPosix
+import PollLoop
 import Synchronization
 
 /// The threads that requests run on, one for each processor; clients take turns on them.
@@ -7,7 +7,7 @@ import Synchronization
 /// On threads that serve whoever came first, each step of a request would wait behind all steps that
 /// a client with many requests has ready.
 final class RequestThreads: Sendable {
-    static let count = System.coreCount
+    static let count = Processors.count
 
     private struct Job {
         let job: UnownedJob

@@ -24,13 +24,13 @@ final class RequestWork: Sendable {
     }
 
     private let presence: TenantPresence
-    private let processors: @Sendable () -> ProcessorTimes?
+    private let processors: @Sendable () -> ProcessorUse
     private let state: Mutex<State>
 
     init(
         limit: WorkLimit,
         beside presence: TenantPresence,
-        processors: @escaping @Sendable () -> ProcessorTimes? = ProcessorTimes.now
+        processors: @escaping @Sendable () -> ProcessorUse = ProcessorUse.now
     ) {
         self.presence = presence
         self.processors = processors
@@ -71,10 +71,11 @@ final class RequestWork: Sendable {
         let isDue = state.withLock { state in
             (state.shares[tenant]?.inHand ?? 0) >= state.limit.min && state.limit.isDue(at: now)
         }
-        guard isDue, !presence.isAlone(tenant, at: now), let times = processors() else { return }
+        guard isDue, !presence.isAlone(tenant, at: now) else { return }
+        let use = processors()
         state.withLock { state in
             let inHand = state.shares[tenant]?.inHand ?? 0
-            state.limit.adapt(to: times, inHand: inHand, at: now)
+            state.limit.adapt(to: use, inHand: inHand, at: now)
         }
     }
 

@@ -1,6 +1,6 @@
 import Hummingbird
-import NIOCore
 import NIOPosix
+import PollLoop
 
 /// The resources that the requests of an instance share, with the part that each may have.
 final class SharedResources: Sendable {
@@ -27,7 +27,7 @@ final class SharedResources: Sendable {
     static let threadCount = 2
     /// Half of the processors, because a database on the same machine needs as many: on two
     /// processors, a second submission of the same tenant costs the others what it gains.
-    static let storingsPerTenantMax = min(2, max(1, System.coreCount / 2))
+    static let storingsPerTenantMax = min(2, max(1, Processors.count / 2))
     static let storingsMax = storingsPerTenantMax + 1
     /// The bytes of all submissions decoded at once, which take several times as much memory.
     static let submissionBytesMax = Request.bodyBytesMax
@@ -38,10 +38,10 @@ final class SharedResources: Sendable {
     ///
     /// - Parameters:
     ///   - bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
-    ///   - processors: the processors' times.
+    ///   - processors: tells how busy the processors are.
     init(
         bodyBytesMax: Int,
-        processors: @escaping @Sendable () -> ProcessorTimes? = ProcessorTimes.now
+        processors: @escaping @Sendable () -> ProcessorUse = ProcessorUse.now
     ) {
         let presence = TenantPresence()
         smallWork = RequestWork(limit: .small, beside: presence, processors: processors)

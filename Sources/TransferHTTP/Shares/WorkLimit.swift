@@ -1,4 +1,4 @@
-import NIOCore
+import PollLoop
 
 /// How many requests of a tenant may be worked on at once beside other tenants: half as many
 /// whenever the processors were busy, and a few more whenever they were not.
@@ -17,7 +17,7 @@ struct WorkLimit: Sendable {
     let max: Int
     private var exact: Double
     var value: Int { Int(exact) }
-    private var latest: (times: ProcessorTimes, at: ContinuousClock.Instant)?
+    private var latest: (use: ProcessorUse, at: ContinuousClock.Instant)?
 
     init(min: Int, max: Int) {
         self.min = min
@@ -29,14 +29,14 @@ struct WorkLimit: Sendable {
         latest.map { now - $0.at >= Self.interval } ?? true
     }
 
-    /// Takes note of the processors' times while a tenant has so many in hand.
+    /// Takes note of how busy the processors are while a tenant has so many in hand.
     mutating func adapt(
-        to times: ProcessorTimes,
+        to use: ProcessorUse,
         inHand: Int,
         at now: ContinuousClock.Instant
     ) {
-        defer { latest = (times, now) }
-        guard let latest, let idle = times.idleShare(since: latest.times) else { return }
+        defer { latest = (use, now) }
+        guard let latest, let idle = use.idleShare(since: latest.use) else { return }
         if idle < Self.idleShareMin {
             exact = Swift.max(Double(min), Double(Swift.min(value, inHand)) / 2)
         } else {
@@ -50,6 +50,6 @@ extension WorkLimit {
     private static let none = 4096
 
     /// One for two processors, because a database on the same machine needs as many.
-    static let large = WorkLimit(min: Swift.max(1, System.coreCount / 2), max: none)
+    static let large = WorkLimit(min: Swift.max(1, Processors.count / 2), max: none)
     static let small = WorkLimit(min: 8 * large.min, max: none)
 }

@@ -14,7 +14,7 @@ import TransferTestSupport
 
     /// Work of which no tenant may have more than a few beside others.
     private func limited(beside presence: TenantPresence = TenantPresence()) -> RequestWork {
-        RequestWork(limit: WorkLimit(min: Self.few, max: Self.few), beside: presence) { nil }
+        RequestWork(limit: WorkLimit(min: Self.few, max: Self.few), beside: presence) { .unknown }
     }
 
     @Test func aTenantAloneHasAsManyAsItSends() async {
@@ -85,7 +85,8 @@ import TransferTestSupport
                 ticks += 100
                 return ticks
             }
-            return ProcessorTimes(idle: isBusy.value.withLock { $0 } ? 0 : all, all: all)
+            let idle = isBusy.value.withLock { $0 } ? 0 : all
+            return ProcessorUse(machine: ProcessorTimes(idle: idle, all: all), groups: [])
         }
         await work.begin(of: quiet)
         for _ in 0..<16 { await work.begin(of: flood) }
@@ -119,7 +120,7 @@ import TransferTestSupport
 
     /// Otherwise two small requests that turn out to be large would wait for each other.
     @Test func whatBecomesLargeIsSmallNoLonger() async {
-        let shared = SharedResources(bodyBytesMax: 1 << 20) { nil }
+        let shared = SharedResources(bodyBytesMax: 1 << 20) { .unknown }
         let resources = [quiet, flood, flood].map {
             RequestResources(of: shared, for: $0, bodyTimeout: .seconds(1))
         }
@@ -136,7 +137,7 @@ import TransferTestSupport
     }
 
     @Test func whoWaitsForNewsIsNotWorkedOn() async throws {
-        let shared = SharedResources(bodyBytesMax: 1 << 20) { nil }
+        let shared = SharedResources(bodyBytesMax: 1 << 20) { .unknown }
         let waiting = RequestResources(of: shared, for: flood, bodyTimeout: .seconds(1))
         await waiting.beginWork()
         #expect(shared.smallWork.inHand(of: flood) == 1)
@@ -148,7 +149,7 @@ import TransferTestSupport
 
     /// Also of one that is never answered.
     @Test func whatIsNoLongerThereIsNotWorkedOn() async {
-        let shared = SharedResources(bodyBytesMax: 1 << 20) { nil }
+        let shared = SharedResources(bodyBytesMax: 1 << 20) { .unknown }
         await RequestResources(of: shared, for: flood, bodyTimeout: .seconds(1)).beginWork()
         #expect(shared.smallWork.inHand(of: flood) == 0)
     }

@@ -1,3 +1,4 @@
+import PollLoop
 import Testing
 
 @testable import TransferHTTP
@@ -5,14 +6,18 @@ import Testing
 @Suite struct WorkLimitTests {
     private let start = ContinuousClock.now
 
+    private func use(idle: Int, all: Int) -> ProcessorUse {
+        ProcessorUse(machine: ProcessorTimes(idle: idle, all: all), groups: [])
+    }
+
     private func adapt(_ limit: inout WorkLimit, idle: [Int], inHand: Int) {
         var times = (idle: 0, all: 0)
-        limit.adapt(to: ProcessorTimes(idle: 0, all: 0), inHand: inHand, at: start)
+        limit.adapt(to: use(idle: 0, all: 0), inHand: inHand, at: start)
         for (number, share) in idle.enumerated() {
             times.idle += share
             times.all += 100
             limit.adapt(
-                to: ProcessorTimes(idle: times.idle, all: times.all),
+                to: use(idle: times.idle, all: times.all),
                 inHand: inHand,
                 at: start + WorkLimit.interval * (number + 1)
             )
@@ -42,7 +47,7 @@ import Testing
     @Test func itIsLookedAtOnceAnInterval() {
         var limit = WorkLimit(min: 8, max: 20)
         #expect(limit.isDue(at: start))
-        limit.adapt(to: ProcessorTimes(idle: 0, all: 0), inHand: 8, at: start)
+        limit.adapt(to: use(idle: 0, all: 0), inHand: 8, at: start)
         #expect(!limit.isDue(at: start + .milliseconds(99)))
         #expect(limit.isDue(at: start + .milliseconds(100)))
     }
@@ -63,5 +68,33 @@ import Testing
         #expect(ProcessorTimes(idle: 150, all: 300).idleShare(since: earlier) == 0.5)
         #expect(earlier.idleShare(since: earlier) == nil)
         #expect(ProcessorTimes(idle: 50, all: 300).idleShare(since: earlier) == nil)
+    }
+
+    @Test func aLimitedGroupCountsBesideTheMachine() {
+        func use(idleOf100: Int?, usedOf100: Int?, at number: Int) -> ProcessorUse {
+            ProcessorUse(
+                machine: idleOf100.map { ProcessorTimes(idle: $0 * number, all: 100 * number) },
+                groups: [
+                    nil,
+                    usedOf100.map {
+                        ControlGroup.Usage(
+                            limit: 1,
+                            used: .milliseconds($0 * number),
+                            moment: start + .milliseconds(100) * number
+                        )
+                    },
+                ]
+            )
+        }
+        for (idle, used, share) in [(90, 75, 0.25), (25, 0, 0.25), (75, nil, 0.75)] {
+            let earlier = use(idleOf100: idle, usedOf100: used, at: 1)
+            let later = use(idleOf100: idle, usedOf100: used, at: 2)
+            #expect(later.idleShare(since: earlier) == share)
+        }
+        let blind = use(idleOf100: nil, usedOf100: 75, at: 1)
+        #expect(use(idleOf100: nil, usedOf100: 75, at: 2).idleShare(since: blind) == 0.25)
+        #expect(ProcessorUse.unknown.idleShare(since: blind) == nil)
+        let now = ProcessorUse.now()
+        #expect(now.machine != nil && now.groups.count == ControlGroup.own.count)
     }
 }
