@@ -63,7 +63,12 @@ extension TransferEngine {
                 try await hosts.releaseReached(onRunnable: promoter.onRunnable)
                 return .rest
             },
-            Chore("cancellations", every: heartbeat, making: cancelling),
+            Chore(
+                "cancellations",
+                every: heartbeat,
+                orAfter: removals.cancellations,
+                making: cancelling
+            ),
             Chore("bulk operations", every: heartbeat, advanceBulkOperations),
             Chore("ended bulk operations", every: .seconds(60)) { () throws(StoreError) in
                 let removed = try await stores.bulkOperations.pruneBulkOperations()
@@ -75,7 +80,7 @@ extension TransferEngine {
                 return Chore.Next(isMore: failed == DecisionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat, removeAbandonedParts),
-            Chore("erasure", every: heartbeat, eraseEphemeral),
+            Chore("erasure", every: heartbeat, orAfter: removals.erasure, eraseEphemeral),
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
                 let isMore = try await stores.idempotency.pruneIdempotencyKeys() > 0
                 return Chore.Next(isMore: isMore)
@@ -109,6 +114,7 @@ extension TransferEngine {
             let isMore = try await stores.cancellations.continueCancellations()
             if isMore || wasMore { onEvents() }
             wasMore = isMore
+            if !isMore { removals.erasure.signal() }
             return Chore.Next(isMore: isMore)
         }
     }
@@ -161,7 +167,10 @@ extension TransferEngine {
         let tasks = try await stores.erasure.tasksToErase()
         let removed = await completer.partFiles.remove(tasks)
         // Done even without tasks: a session may have had none.
-        let isMore = try await stores.erasure.erase(removed)
-        return Chore.Next(isMore: isMore || removed.count == ErasureStore.erasureTasksMax)
+        let erased = try await stores.erasure.erase(removed)
+        if erased.sessions > 0 { removals.owners.signal() }
+        return Chore.Next(
+            isMore: erased.isMore || removed.count == ErasureStore.erasureTasksMax
+        )
     }
 }

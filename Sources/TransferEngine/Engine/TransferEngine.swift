@@ -37,6 +37,7 @@ package struct TransferEngine: Service {
     private let controls = WakeSignal()
     /// The signal that wakes the watch over timers.
     let timers = WakeSignal()
+    let removals: RemovalSignals
     let network = NetworkStatus()
     let logger: Logger
     let curl: CurlLoop
@@ -51,8 +52,9 @@ package struct TransferEngine: Service {
     ///
     /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
     /// registered, `curl` is used for nothing else, `disk` does work that may block for long, and
-    /// `secrets` opens credentials. `onEvents` is called after events were committed, to wake their
-    /// delivery, and `onWork` after tasks became runnable for which other workers may have room.
+    /// `secrets` opens credentials. `removals` are those of the ``Pruner`` beside it. `onEvents` is
+    /// called after events were committed, to wake their delivery, and `onWork` after tasks became
+    /// runnable for which other workers may have room.
     package init(
         stores: EngineStores,
         lifeline: WorkerStore? = nil,
@@ -62,12 +64,14 @@ package struct TransferEngine: Service {
         disk: BlockingPool<TenantID>? = nil,
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
+        removals: RemovalSignals = RemovalSignals(),
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
         onWork: @escaping @Sendable () -> Void = {}
     ) throws {
         self.stores = stores
         self.configuration = configuration
+        self.removals = removals
         self.logger = logger
         self.curl = curl
         self.onEvents = onEvents

@@ -4,8 +4,8 @@ import TransferModel
 import TransferStore
 
 extension Pruner {
-    /// The interval between two looks for tenants and clients to remove, and between pages while
-    /// others cancel and erase.
+    /// The interval between two looks for tenants and clients to remove, and for what other instances
+    /// have cancelled and erased.
     static let removalInterval: Duration = .seconds(5)
 
     /// Removes a page of each tenant and each client that is to be removed.
@@ -32,7 +32,9 @@ extension Pruner {
         }
         switch try await stores.ownerRemovals.advanceRemoval(of: owner) {
         case .more: return true
-        case .waiting: return false
+        case .waiting:
+            removals.cancellations.signal()
+            return false
         case .itself: break
         }
         // The files go before the tenant, for nobody looks into the folder of an unknown one. Those

@@ -33,6 +33,8 @@ package struct Pruner: Service {
     let files: ContainerSweeper
     let logger: Logger
     let retention: Retention
+    /// What its removals tell the engine beside it, and are told.
+    package let removals = RemovalSignals()
 
     /// The minimum time for which records that are only added are kept; they are removed a week at
     /// a time.
@@ -85,7 +87,7 @@ package struct Pruner: Service {
     }
 
     /// The pruning chores; the partitions come first, for events are written into them.
-    private var chores: [Chore] {
+    var chores: [Chore] {
         [
             chore("partitions", makePartitions),
             chore("old events", pruneEvents),
@@ -123,7 +125,12 @@ package struct Pruner: Service {
             },
             chore("ended sessions", pruneSessions),
             chore("deleted subscriptions", pruneSubscriptions),
-            Chore("removed tenants and clients", every: Self.removalInterval, removeOwners),
+            Chore(
+                "removed tenants and clients",
+                every: Self.removalInterval,
+                orAfter: removals.owners,
+                removeOwners
+            ),
             Chore("files of nobody", every: Self.interval, making: sweepingFiles),
         ]
     }

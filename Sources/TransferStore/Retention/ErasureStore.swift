@@ -17,6 +17,14 @@ extension ErasureStore {
     /// once.
     package static let erasureTasksMax = 1000
 
+    /// What a call has erased.
+    package struct Erased: Sendable {
+        /// The number of sessions that are gone.
+        package let sessions: Int
+        /// Whether the next call finds more: sessions behind them, or events of a large one.
+        package let isMore: Bool
+    }
+
     /// Begins the erasure of invalidated ephemeral sessions that have no work and no deliveries
     /// left.
     ///
@@ -70,10 +78,8 @@ extension ErasureStore {
 
     /// Erases tasks whose files are gone, and the sessions without any remaining task; of a session
     /// with many events, only the oldest events.
-    ///
-    /// - Returns: whether there is such a session, which the next call continues with.
     @discardableResult
-    package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Bool {
+    package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Erased {
         let ids = tasks.map(\.uuid)
         let rows = try await database.run([
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
@@ -155,7 +161,11 @@ extension ErasureStore {
             DELETE FROM erasure WHERE session_id = ANY (\(Self.emptyOnes))
             """,
         ])
-        return rows[rows.count - 2].affectedCount > 0
+        let sessions = rows[rows.count - 1].affectedCount
+        return Erased(
+            sessions: sessions,
+            isMore: sessions == Self.erasureSessionsMax || rows[rows.count - 2].affectedCount > 0
+        )
     }
 
     /// The sessions that can be erased and have no remaining task, with the numbers of their oldest

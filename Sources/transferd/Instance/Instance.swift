@@ -76,9 +76,8 @@ struct Instance: Sendable {
                 database: database,
                 lifeline: lifeline,
                 container: container,
-                // Room for transfers that are ending while others take their slots.
-                curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
                 secrets: secrets,
+                removals: pruner.removals,
                 signals: signals,
                 logger: logger
             )
@@ -126,8 +125,8 @@ struct Instance: Sendable {
         database: Database,
         lifeline: Database,
         container: Container,
-        curl: CurlLoop,
         secrets: SecretBox?,
+        removals: RemovalSignals,
         signals: InstanceSignals,
         logger: Logger
     ) throws -> TransferEngine {
@@ -136,9 +135,11 @@ struct Instance: Sendable {
             lifeline: WorkerStore(lifeline),
             identity: identity,
             container: container,
-            curl: curl,
+            // Room for transfers that are ending while others take their slots.
+            curl: CurlLoop(name: "transfers", connectionsMax: 2 * settings.concurrency),
             secrets: secrets,
             configuration: settings,
+            removals: removals,
             logger: logger,
             onEvents: { signals.tell([.deliveries, .events]) },
             onWork: { signals.tell([.work]) }

@@ -85,6 +85,7 @@ final class EngineFixture: Sendable {
         secrets: SecretBox? = nil,
         on stores: Stores? = nil,
         disk: BlockingPool<TenantID>? = nil,
+        removals: RemovalSignals = RemovalSignals(),
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
@@ -112,6 +113,7 @@ final class EngineFixture: Sendable {
             disk: disk,
             secrets: secrets,
             configuration: configuration,
+            removals: removals,
             logger: Self.logger,
             onEvents: { [ended] in ended.signal() }
         )

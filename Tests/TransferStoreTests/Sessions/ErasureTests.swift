@@ -135,13 +135,13 @@ import TransferTestSupport
         // Each task was created and cancelled.
         let count = try await fixture.count(events)
         #expect(count > 2000)
-        #expect(try await fixture.stores.erasure.erase(remains.map(\.task)))
+        #expect(try await fixture.stores.erasure.erase(remains.map(\.task)).isMore)
         #expect(try await fixture.count(events) == count - 1000)
         #expect(try await sessions(fixture) == 2)
-        #expect(try await fixture.stores.erasure.erase([]))
+        #expect(try await fixture.stores.erasure.erase([]).isMore)
         #expect(try await fixture.count(events) == 0)
         #expect(try await sessions(fixture) == 1)
-        #expect(try await !fixture.stores.erasure.erase([]))
+        #expect(try await !fixture.stores.erasure.erase([]).isMore)
         #expect(try await fixture.states(kept) == [.queued])
         try await fixture.checkInvariants()
     }
@@ -191,5 +191,22 @@ import TransferTestSupport
         #expect(try await !fixture.stores.control.hasResumeData(token))
         let parts = try await fixture.stores.parts.abandonedParts()
         #expect(parts.map(\.fence) == [claim.fence])
+    }
+
+    @Test func sessionsBehindAPageFollowAtOnce() async throws {
+        let fixture = try await fixture()
+        let names = (0..<150).map { "brief-\($0)" }
+        for name in names {
+            try await fixture.putSession(name, kind: .ephemeral)
+            try await invalidate(fixture, name)
+        }
+        var pages: [Int] = []
+        var isMore = true
+        while isMore {
+            let erased = try await fixture.stores.erasure.erase([])
+            pages.append(erased.sessions)
+            isMore = erased.isMore
+        }
+        #expect(pages == [100, 50])
     }
 }
