@@ -605,6 +605,12 @@ CREATE TABLE ready_run (
     CONSTRAINT ready_run_pkey PRIMARY KEY (host_key, session_id, priority_rank, last_task_id)
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE result_hold (
+    task_id uuid NOT NULL,
+    source_task_id uuid NOT NULL,
+    CONSTRAINT result_hold_pkey PRIMARY KEY (task_id)
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
 CREATE TABLE resume_data (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -983,6 +989,7 @@ CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE UNIQUE INDEX pause_by_scope ON pause USING btree (COALESCE((tenant_id)::text, ''::text), COALESCE((host_key)::text, ''::text), is_by_tenant);
 CREATE INDEX pending_rename_by_worker ON pending_rename USING btree (worker);
+CREATE INDEX result_hold_by_source ON result_hold USING btree (source_task_id);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);

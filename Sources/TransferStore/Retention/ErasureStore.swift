@@ -87,6 +87,7 @@ extension ErasureStore {
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
+            "DELETE FROM result_hold WHERE task_id = ANY (\(ids))",
             """
             WITH gone AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

@@ -42,7 +42,8 @@ extension RetentionStore {
     /// ago, in a generation that has ended and that all subscribers were told about.
     ///
     /// Tasks that wait for their generation or a subscriber wait for `holdMax` at most, when their
-    /// events are no longer kept either.
+    /// events are no longer kept either. So does one whose result is to be copied, from the
+    /// submission of the copy on.
     ///
     /// - Returns: the tasks whose files are to be removed before ``expire(_:)``.
     package func tasksToExpire(
@@ -102,6 +103,7 @@ extension RetentionStore {
                 SELECT d.* FROM due d
                 WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = d.id)
                     AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
+                    AND (\(Self.holdingCopy(of: "d.id", within: holdMax))) IS NULL
             )
             SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence, x.looked_at,
                 x.last
@@ -122,6 +124,18 @@ extension RetentionStore {
         )
     }
 
+    /// Returns the query for a copy of a task's result that has not ended, and was submitted within the
+    /// time.
+    private static func holdingCopy(of task: Query, within time: Duration) -> Query {
+        """
+        SELECT h.task_id FROM result_hold h
+        WHERE h.source_task_id = \(task) AND h.task_id >= \(firstTask(
+                createdAt: "now() - \(time.milliseconds) * interval '1 ms'"))
+            AND (SELECT e.task_id FROM outcome e WHERE e.task_id = h.task_id) IS NULL
+        LIMIT 1
+        """
+    }
+
     /// Removes tasks whose files are gone, except for the data that events report of them.
     ///
     /// Their attempts are removed weekly, and are shown to nobody until then.
@@ -132,6 +146,7 @@ extension RetentionStore {
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
+            "DELETE FROM result_hold WHERE task_id = ANY (\(ids))",
             """
             WITH ended AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))

@@ -114,6 +114,7 @@ extension SubmissionStore {
             ),
             \(Self.partial(columns)),
             \(Self.ownerRow(of: batches))
+            \(Self.holdRow(of: batches, columns))
             \(Fragment.wake),
             \(Self.auditRow(of: batches))
             \(try IdempotencyStore(database).keepAnswers(batches))
@@ -159,6 +160,26 @@ extension SubmissionStore {
                         ON k.tenant_id = s.tenant_id AND k.identifier = s.client
                     WHERE s.id = c.session_id LIMIT 1
                 ) x
+            ),
+            """
+    }
+
+    /// Returns the CTE that keeps the results that tasks copy, if any do; expects `counter`.
+    private static func holdRow(of batches: [SessionBatch], _ columns: SubmissionColumns) -> Query {
+        guard columns.areCopies.contains(true) else { return "" }
+        let copies = batches.enumerated().flatMap { index, batch in
+            batch.requests.flatMap(\.submissions).compactMap { task in
+                task.request.copiedTask.map { (Int64(index + 1), task.id.uuid, $0.uuid) }
+            }
+        }
+        guard !copies.isEmpty else { return "" }
+        return """
+            hold_row AS (
+                INSERT INTO result_hold (task_id, source_task_id)
+                SELECT k.task_id, k.source_task_id
+                FROM unnest(\(copies.map(\.0)), \(copies.map(\.1)), \(copies.map(\.2)))
+                    AS k (batch, task_id, source_task_id)
+                JOIN counter c USING (batch)
             ),
             """
     }

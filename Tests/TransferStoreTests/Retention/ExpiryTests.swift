@@ -243,4 +243,47 @@ import TransferTestSupport
         #expect(first.removed == count)
         #expect(try await eager.retention.pruneExpiredTasks(after: first.position).removed == 2)
     }
+
+    private func copies(of source: TaskID, _ fixture: StoreFixture) async throws -> [TaskID] {
+        try await fixture.submit(2) { submission, _ in
+            submission.request = TransferRequest(upload: .copy(.result(of: source)))
+        }
+    }
+
+    @Test func aResultIsKeptUntilItsCopiesHaveEnded() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(2)
+        try await fixture.complete(try await fixture.claim(2))
+        let copies = try await copies(of: ids[0], fixture)
+        let eager = Self.eager()
+        // It waits no longer than subscribers are waited for.
+        #expect(try await remains(eager, fixture, holdMax: .zero).map(\.task) == ids)
+        for copy in copies {
+            #expect(try await remains(eager, fixture).map(\.task) == [ids[1]])
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: copy)
+        }
+        let due = try await remains(eager, fixture).map(\.task)
+        #expect(due == ids + copies)
+        try await eager.retention.expire(due)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM result_hold") == 0)
+    }
+
+    /// Only the pruner passes over a result that is to be copied.
+    @Test func itsOwnerRemovesAResultThatIsToBeCopied() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit(1)[0]
+        try await fixture.complete(try await fixture.claim(1))
+        _ = try await copies(of: id, fixture)
+        let removals = fixture.stores.removals
+        guard
+            case .removable(let remains, let parts) = try await removals.beginRemoval(
+                tenant: fixture.tenant,
+                id: id
+            )
+        else {
+            Issue.record("it is kept")
+            return
+        }
+        #expect(try await removals.removeTask(remains, parts: parts))
+    }
 }

@@ -49,6 +49,10 @@ import TransferTestSupport
         try await fixture.submit(2, to: "hidden")
         let ids = try await fixture.submit(6) { task, number in
             task.clientString = ClientString("task \(number)")
+            if number == 4 {
+                let source = CopySource.result(of: TaskID(.version7()))
+                task.request = TransferRequest(upload: .copy(source))
+            }
             if number == 5 { task.autostart = false }
         }
         let claims = try await fixture.claim(20)

@@ -31,6 +31,12 @@ extension ScaleWorld {
             FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
             WHERE \(Self.endState("n")) = 'failed'
             """,
+            // Copies of results behind the first page of those that expire.
+            """
+            INSERT INTO result_hold (task_id, source_task_id)
+            SELECT \(taskID("n")), \(taskID("\(part) + 1000 + n % 1000"))
+            FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
         ]
     }
 

@@ -63,6 +63,7 @@ package struct ScaleWorld: Sendable {
         "delivery_attempt", "delivery_log", "expired_task", "resume_data", "abandoned_part",
         "revocation", "idempotency_key", "host", "host_tenant", "host_decision",
         "client_string_change", "task_owner", "upload_resource", "test_failure", "task_mirror",
+        "result_hold",
         "credential", "session_credential", "retried_failure", "bulk_operation", "timer",
         "assertion", "assertion_leak",
         "background_task_transfer", "background_task_run", "background_task_request",
