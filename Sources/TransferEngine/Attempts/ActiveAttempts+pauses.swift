@@ -9,8 +9,9 @@ extension ActiveAttempts {
         let unconnected = unconnected
         return all.filter { attempt in
             let claim = attempt.claim
+            let hosts = [claim.hostKey, claim.request.sourceHostKey].compactMap { $0 }
             return pauses.contains { pause in
-                pause.scope.contains(claim.tenant, claim.hostKey)
+                hosts.contains { pause.scope.contains(claim.tenant, $0) }
                     && (unconnected.contains(claim.fence)
                         || pause.givesBack && attempt.mayBeRepeated)
             }

@@ -11,6 +11,7 @@ struct AttemptStarter {
     let store: QueueStore
     let testHooks: TestHookStore
     let copies: CopyStore
+    let pauses: PauseStore
     let identity: WorkerIdentity
     let container: Container
     let disk: BlockingPool<TenantID>
@@ -31,7 +32,7 @@ struct AttemptStarter {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
 
-    /// Starts claimed tasks: those that may show a credential, continue an upload, copy a result, be at
+    /// Starts claimed tasks: those that may show a credential, continue an upload, copy something, be at
     /// a mirror or fail for a test once that has been looked up, and those whose request must not be
     /// sent twice once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
@@ -40,7 +41,7 @@ struct AttemptStarter {
         for claim in claims {
             guard
                 claim.mayShowCredential || claim.resumableUpload != nil || claim.hasMirrors
-                    || claim.isForTests || claim.request.copiedTask != nil || !claim.isIdempotent
+                    || claim.isForTests || claim.request.isCopy || !claim.isIdempotent
             else {
                 start(claim)
                 continue
@@ -93,6 +94,14 @@ struct AttemptStarter {
                 let places = try await mirrors.places(of: claims.filter(\.hasMirrors))
                 for index in claims.indices { claims[index].turn(to: places[claims[index].task]) }
             }
+            if claims.contains(where: { $0.request.sourceHostKey != nil }) {
+                let current = try await pauses.pauses()
+                for (wait, claim) in zip(waits, claims) where claim.hasPausedSource(current) {
+                    putOff(wait, claim)
+                }
+                waits.removeAll { $0.claim.hasPausedSource(current) }
+                claims.removeAll { $0.hasPausedSource(current) }
+            }
             let tested = claims.filter(\.isForTests)
             if !tested.isEmpty {
                 let failures = try await testHooks.takeFailures(of: tested)
@@ -136,6 +145,13 @@ struct AttemptStarter {
         defer { signal.freed() }
         guard leave(wait) else { return }
         end(claim, judge.outcome(ofWanted: failure, claim))
+    }
+
+    /// Ends an attempt in place of its wait, because nothing is to be asked of the copy's source now.
+    private func putOff(_ wait: AttemptWait, _ claim: TaskClaim) {
+        defer { signal.freed() }
+        guard leave(wait) else { return }
+        end(claim, judge.outcome(ofPausedSourceOf: claim))
     }
 
     /// Replaces the wait by its attempt, or ends it.
@@ -271,6 +287,12 @@ struct AttemptStarter {
 }
 
 extension TaskClaim {
+    /// Whether it copies what `pauses` keep from being asked for.
+    fileprivate func hasPausedSource(_ pauses: [Pause]) -> Bool {
+        guard let host = request.sourceHostKey else { return false }
+        return pauses.contains { $0.scope.contains(tenant, host) }
+    }
+
     fileprivate func parsedURL() throws(TransferFailure) -> CurlURL {
         guard !hasUnreadableSecrets else {
             throw TransferFailure(.couldNotConnect, "This service cannot open the request.")

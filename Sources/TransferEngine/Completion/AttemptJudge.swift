@@ -215,12 +215,7 @@ struct AttemptJudge {
     ) -> AttemptOutcome {
         if let shortage = failure.shortage {
             shortages.note(shortage)
-            let delay = configuration.retryPolicy.delay(
-                ofShortage: claim.elapsed,
-                chance: .random(in: 0..<1)
-            )
-            // A wait that would outlast the task's time is not started.
-            return delay < remaining ? .waitOut(failure, after: delay) : .failed(failure)
+            return waitingOut(failure, claim, remaining: remaining)
         }
         let policy = configuration.retryPolicy.overridden(by: claim.options)
         if let tour = claim.tour, failure.isAboutURL {
@@ -249,6 +244,29 @@ struct AttemptJudge {
         case .retry(let delay): .retry(failure, after: delay)
         case .giveUp: .failed(failure)
         }
+    }
+
+    /// Returns the outcome of a copy that asks nothing of its source, because that host is paused.
+    func outcome(ofPausedSourceOf claim: TaskClaim) -> AttemptOutcome {
+        waitingOut(
+            TransferFailure(.sourceUnavailable, "The host of the copy's source is paused."),
+            claim,
+            remaining: claim.timeoutForResource - claim.elapsed
+        )
+    }
+
+    /// Returns the outcome of an attempt that is not counted; a wait that would outlast the task's
+    /// time is not started.
+    private func waitingOut(
+        _ failure: TransferFailure,
+        _ claim: TaskClaim,
+        remaining: Duration
+    ) -> AttemptOutcome {
+        let delay = configuration.retryPolicy.delay(
+            ofShortage: claim.elapsed,
+            chance: .random(in: 0..<1)
+        )
+        return delay < remaining ? .waitOut(failure, after: delay) : .failed(failure)
     }
 
     private func submit(_ download: EndedDownload, _ outcome: AttemptOutcome) {

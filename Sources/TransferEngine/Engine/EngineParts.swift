@@ -175,6 +175,7 @@ struct EngineParts {
             store: stores.queue,
             testHooks: stores.testHooks,
             copies: stores.copies,
+            pauses: stores.pauses,
             identity: identity,
             container: container,
             disk: disk,

@@ -13,6 +13,7 @@ package struct EngineStores: Sendable {
     package let parts: PartStore
     package let uploadResources: UploadResourceStore
     package let copies: CopyStore
+    package let pauses: PauseStore
     package let mirrors: MirrorStore
     package let workers: WorkerStore
     package let hosts: HostStore
@@ -42,6 +43,7 @@ package struct EngineStores: Sendable {
         parts = PartStore(database)
         uploadResources = UploadResourceStore(database)
         copies = CopyStore(database)
+        pauses = PauseStore(database)
         mirrors = MirrorStore(database)
         workers = WorkerStore(database)
         hosts = HostStore(database)

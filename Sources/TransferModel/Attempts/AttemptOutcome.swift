@@ -14,8 +14,8 @@ package enum AttemptOutcome: Equatable, Sendable {
     /// The host cannot be reached; another attempt follows after the delay or as soon as the host
     /// is reached, and this attempt does not count.
     case waitForConnectivity(TransferFailure, after: Duration)
-    /// This machine is short of a resource; another attempt follows after the delay, and this one
-    /// does not count.
+    /// This machine is short of a resource, or the host of a copy's source paused; another attempt
+    /// follows after the delay, and this one does not count.
     case waitOut(TransferFailure, after: Duration)
     /// The origin wants a credential; another attempt follows the client's answer, which has to
     /// come within the time, and this attempt does not count. The named credential is the one that

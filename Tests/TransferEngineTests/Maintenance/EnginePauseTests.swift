@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Testing
 import TransferModel
@@ -95,5 +96,79 @@ struct EnginePauseTests {
             try await fixture.expectCompletion([download])
         }
         #expect(try fixture.content(try await fixture.task(download)) == Self.body.bytes)
+    }
+
+    /// Submits a copy from another origin than the fixture's, whose host is to be paused.
+    private func copy(_ fixture: EngineFixture, from source: String) async throws -> TaskID {
+        fixture.origin.when("/in") { _ in .response(201) }
+        return try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(upload: .copy(.remote(url: source, headers: [])))
+        }
+    }
+
+    private func pause(at url: String, givesBack: Bool) throws -> Pause {
+        let parsed = try CurlURL(url)
+        let host = HostKey(host: parsed.host, port: Int(parsed.port))
+        return Pause(
+            scope: Pause.Scope(tenant: nil, host: host),
+            hostName: parsed.host,
+            isByTenant: false,
+            givesBack: givesBack,
+            pausedAt: Date()
+        )
+    }
+
+    private func waits(_ fixture: EngineFixture, _ id: TaskID) async throws -> Bool {
+        let task = try await fixture.task(id)
+        return task.state == .waitingForRetry && task.attempt == 0
+            && task.failure?.code == .sourceUnavailable
+    }
+
+    @Test func noCopyAsksAPausedSource() async throws {
+        let fixture = try await EngineFixture()
+        let store = PauseStore(fixture.stores.database)
+        let elsewhere = try LoopbackOrigin()
+        defer { elsewhere.stop() }
+        elsewhere.when("/file", .response(body: Self.body))
+        let pause = try pause(at: elsewhere.url("/file"), givesBack: false)
+        #expect(try await store.pause(pause))
+        let id = try await copy(fixture, from: elsewhere.url("/file"))
+        try await fixture.withEngine { engine in
+            try await eventually("the copy waits") { try await waits(fixture, id) }
+            #expect(elsewhere.log.now.requests.isEmpty)
+            #expect(fixture.origin.log.now.requests.isEmpty)
+            #expect(try await store.endPause(pause.scope, isByTenant: false))
+            engine.wake()
+            try await fixture.expectCompletion([id])
+        }
+        #expect(try await fixture.task(id).attempt == 1)
+        #expect(elsewhere.log.now.requests.count == 1)
+        #expect(fixture.origin.log.now.requests(at: "/in").count == 1)
+    }
+
+    @Test func aCopyIsGivenBackWhenItsSourceIsPaused() async throws {
+        let fixture = try await EngineFixture()
+        let store = PauseStore(fixture.stores.database)
+        let elsewhere = try LoopbackOrigin()
+        defer { elsewhere.stop() }
+        let gate = OriginGate()
+        elsewhere.when("/file", .gated(Self.body, after: 100_000, gate))
+        let pause = try pause(at: elsewhere.url("/file"), givesBack: true)
+        let id = try await copy(fixture, from: elsewhere.url("/file"))
+        try await fixture.withEngine { engine in
+            try await eventually("the source sends") {
+                elsewhere.log.now.bytesSent["/file", default: 0] >= 100_000
+            }
+            #expect(try await store.pause(pause))
+            engine.wake()
+            try await eventually("the copy waits") { try await waits(fixture, id) }
+            gate.open()
+            #expect(try await store.endPause(pause.scope, isByTenant: false))
+            engine.wake()
+            try await fixture.expectCompletion([id])
+        }
+        #expect(try await fixture.task(id).attempt == 1)
+        let sent = try #require(fixture.origin.log.now.requests(at: "/in").last)
+        #expect(OriginBody.sha256(of: sent.body) == Self.body.sha256)
     }
 }
