@@ -98,6 +98,8 @@ import TransferTestSupport
 
     @Test func nothingOfItIsLeftAndNothingOfOthersIsTouched() async throws {
         let fixture = try await StoreFixture()
+        // It is told of the clients' own logs, too, and stays.
+        try await fixture.subscribe()
         let other = ClientID(stored: "other")
         let theirs = try await fill(other, fixture)
         let mine = try await fill(Self.share, fixture)
