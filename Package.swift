@@ -226,8 +226,8 @@ let package = Package(
         .target(
             name: "TransferTestSupport",
             dependencies: [
-                "ChildProcess", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferModel",
-                "TransferStore", "TransferWebhooks", client, wire, crypto, logging,
+                "ChildProcess", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferContainer",
+                "TransferModel", "TransferStore", "TransferWebhooks", client, wire, crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",

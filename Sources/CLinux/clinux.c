@@ -50,6 +50,10 @@ int clinux_reserve(int descriptor, off_t length) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
 }
 
+int clinux_punch_hole(int descriptor, off_t offset, off_t length) {
+    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
 void clinux_lower_thread_priority(void) {
     static __thread int is_lowered;
     if (is_lowered) return;

@@ -32,6 +32,22 @@ package final class Container: Sendable {
         /// Creates a place from a path beneath the directory of `tenant`.
         package init(_ path: String, tenant: TenantID) { self.path = "\(tenant)/\(path)" }
 
+        /// Returns the place of another path beneath the directory of the same tenant.
+        func sibling(_ path: String) -> Place {
+            Place(path: String(decoding: self.path.utf8[..<tenantEnd], as: UTF8.self) + "/" + path)
+        }
+
+        private init(path: String) { self.path = path }
+
+        /// The path of the file, relative to the directory of its tenant.
+        var pathOfTenant: String {
+            String(decoding: path.utf8[tenantEnd...].dropFirst(), as: UTF8.self)
+        }
+
+        private var tenantEnd: String.Index {
+            path.utf8.firstIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        }
+
         /// The path of the directory, relative to the root.
         package var directory: String {
             String(decoding: path.utf8[..<lastSlash], as: UTF8.self)
@@ -73,17 +89,24 @@ package final class Container: Sendable {
         return nil
     }
 
-    /// Opens a file for reading.
-    func openSource(at place: Place) throws(StorageError) -> Int32 {
+    /// Opens a file for reading; returns nil when there is none.
+    func openSource(at place: Place) throws(StorageError) -> Int32? {
         // Without blocking, in case it is a pipe.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
-        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
-        return descriptor
+        guard descriptor < 0 else { return descriptor }
+        guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }
+        return nil
     }
 
-    /// Returns the size of a plain file; nil when there is none at that place.
+    /// Returns the size of a plain file, or of a result in a pack; nil when there is none at that
+    /// place.
     package func size(of place: Place) throws(StorageError) -> Int64? {
+        if let size = try sizeOfFile(at: place) { return size }
+        return try packed(place).map { Int64($0.entry.length) }
+    }
+
+    private func sizeOfFile(at place: Place) throws(StorageError) -> Int64? {
         do throws(StorageError) {
             return try withDirectory(place.directory) { directory throws(StorageError) in
                 var status = stat()
@@ -131,16 +154,30 @@ package final class Container: Sendable {
         }
     }
 
-    /// Removes a part file that will not be published; one that is already gone is no error.
+    /// Removes a part file that will not be published, a result, or a pack without results; one
+    /// that is already gone is no error.
     package func removePart(at place: Place) throws(StorageError) {
+        if place.isPack {
+            try PackFile(place, in: self, isWritable: true)?.removeIfEmpty()
+        } else if try !unlink(place), let packed = try packed(place, isWritable: true) {
+            try packed.pack.remove(packed.entry.task, at: packed.index)
+        }
+    }
+
+    /// Removes a file.
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    func unlink(_ place: Place) throws(StorageError) -> Bool {
         do throws(StorageError) {
             try withDirectory(place.directory) { directory throws(StorageError) in
-                guard unlinkat(directory, place.name, 0) == 0 || errno == ENOENT else {
+                guard unlinkat(directory, place.name, 0) == 0 else {
                     throw StorageError(operation: "unlinkat", errno: errno)
                 }
             }
+            return true
         } catch  where error.errno == ENOENT {
-            return
+            return false
         }
     }
 

@@ -1,22 +1,27 @@
 import Glibc
+import TransferModel
 
-/// A file of the container that is open for reading; it is closed when this object is released.
+/// A file of the container, or a result in a pack, that is open for reading; it is closed when this
+/// object is released.
 ///
 /// Every call blocks on the disk.
 package final class ContainerFile: Sendable {
-    /// The metadata that change when somebody writes to the file.
-    package struct Version: Equatable, Sendable {
-        /// The size in bytes.
-        package let size: Int64
-        /// When the bytes changed last: seconds since 1970, and the nanoseconds beyond them.
-        package let modified: Time
-        /// When the bytes or the metadata changed last.
-        package let changed: Time
+    private enum Source {
+        case file(Int32, Version)
+        case pack(Container.Packed, Container.Place)
+    }
 
-        /// A time of the file system.
-        package struct Time: Equatable, Sendable {
-            package let seconds: Int
-            package let nanoseconds: Int
+    /// The metadata that change when somebody writes to a file.
+    private struct Version: Equatable {
+        let size: Int64
+        /// When the bytes changed last.
+        let modified: Time
+        /// When the bytes or the metadata changed last.
+        let changed: Time
+
+        struct Time: Equatable {
+            let seconds: Int
+            let nanoseconds: Int
 
             init(_ time: timespec) {
                 seconds = time.tv_sec
@@ -24,7 +29,7 @@ package final class ContainerFile: Sendable {
             }
         }
 
-        fileprivate init?(of descriptor: Int32) {
+        init?(of descriptor: Int32) {
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 return nil
@@ -35,41 +40,91 @@ package final class ContainerFile: Sendable {
         }
     }
 
-    /// What the file was when it was opened.
-    package let version: Version
-    private let descriptor: Int32
+    private let source: Source
 
-    /// Opens a plain file.
+    /// Opens a plain file, or the result that would have it.
     ///
-    /// - Throws: ``StorageError``, with `EISDIR` for whatever is no plain file.
+    /// - Throws: ``StorageError``, with `EISDIR` for whatever is no plain file, and `ENOENT` also for
+    ///   a result whose bytes are not those that were written: it was being removed, or not durable.
     package init(_ place: Container.Place, in container: Container) throws(StorageError) {
-        descriptor = try container.openSource(at: place)
+        guard let descriptor = try container.openSource(at: place) else {
+            guard let packed = try container.packed(place), try packed.pack.isWhole(packed.entry)
+            else { throw StorageError(operation: "openat2", errno: ENOENT) }
+            source = .pack(packed, place)
+            return
+        }
         guard let version = Version(of: descriptor) else {
             close(descriptor)
             throw StorageError(operation: "fstat", errno: EISDIR)
         }
-        self.version = version
+        source = .file(descriptor, version)
     }
 
-    deinit { close(descriptor) }
+    deinit { if case .file(let descriptor, _) = source { close(descriptor) } }
 
     /// The size in bytes when the file was opened.
-    package var size: Int64 { version.size }
+    package var size: Int64 {
+        switch source {
+        case .file(_, let version): version.size
+        case .pack(let packed, _): Int64(packed.entry.length)
+        }
+    }
+
+    /// A value that changes whenever the bytes can have changed.
+    ///
+    /// A client's file may be overwritten by a later task. A result in a pack is not, and its name
+    /// has its fence; when the pack was written last says nothing about it.
+    package var tag: String {
+        switch source {
+        case .file(_, let version):
+            String(version.modified.seconds, radix: 36) + "."
+                + String(version.modified.nanoseconds, radix: 36)
+        case .pack(_, let place): String(place.name.suffix(16))
+        }
+    }
+
+    /// A text that changes with the bytes and with the metadata.
+    package var version: String {
+        switch source {
+        case .file(_, let version):
+            return [version.modified, version.changed].reduce("\(version.size)") {
+                "\($0) \($1.seconds).\($1.nanoseconds)"
+            }
+        case .pack: return tag
+        }
+    }
 
     /// Whether nobody has written to the file since it was opened.
-    package var isUnchanged: Bool { Version(of: descriptor) == version }
+    package var isUnchanged: Bool {
+        switch source {
+        case .file(let descriptor, let version): Version(of: descriptor) == version
+        case .pack(let packed, _):
+            (try? packed.pack.entry(at: packed.index)) == packed.entry
+        }
+    }
 
     /// Reads bytes from `offset` on into `buffer`.
     ///
     /// - Returns: the number of bytes read; 0 at the end of the file.
+    /// - Throws: ``StorageError``, with `ENOENT` when a result in a pack was removed since.
     package func read(
         at offset: Int64,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(StorageError) -> Int {
-        while true {
-            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if count >= 0 { return count }
-            guard errno == EINTR else { throw StorageError(operation: "pread", errno: errno) }
+        switch source {
+        case .file(let descriptor, _):
+            while true {
+                let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+                if count >= 0 { return count }
+                guard errno == EINTR else { throw StorageError(operation: "pread", errno: errno) }
+            }
+        case .pack(let packed, _):
+            let limit = Int(clamping: max(0, size - offset))
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
+            let count = try packed.pack.read(at: packed.entry.offset + offset, into: piece)
+            // A removal takes the entry away first, and then leaves zeros.
+            guard isUnchanged else { throw StorageError(operation: "pread", errno: ENOENT) }
+            return count
         }
     }
 }

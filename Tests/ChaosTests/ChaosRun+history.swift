@@ -130,11 +130,9 @@ extension ChaosRun {
     /// Returns the digests of all files, by their path in the tenant's container.
     private func digests() throws -> [String: String] {
         var digests: [String: String] = [:]
-        let root = "\(fleet.directory.path)/containers"
         for path in try fleet.directory.files().keys {
-            let bytes = try Data(contentsOf: URL(filePath: "\(root)/\(path)"))
             let name = path.split(separator: "/").dropFirst().joined(separator: "/")
-            digests[name] = OriginBody.sha256(of: Array(bytes))
+            digests[name] = OriginBody.sha256(of: try fleet.directory.content(of: path))
         }
         return digests
     }

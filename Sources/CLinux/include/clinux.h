@@ -38,6 +38,10 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t length);
 /// FALLOC_FL_KEEP_SIZE; EOPNOTSUPP where the file system cannot.
 int clinux_reserve(int descriptor, off_t length);
 
+/// Gives the blocks of a range back to the file system; the range reads as zeros from then on, and
+/// the size stays. fallocate(2), FALLOC_FL_PUNCH_HOLE; EOPNOTSUPP where the file system cannot.
+int clinux_punch_hole(int descriptor, off_t offset, off_t length);
+
 /// Names the calling thread; Linux keeps 15 bytes. pthread_setname_np(3).
 void clinux_name_thread(const char *name);
 

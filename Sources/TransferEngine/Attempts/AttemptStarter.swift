@@ -14,6 +14,7 @@ struct AttemptStarter {
     let pauses: PauseStore
     let identity: WorkerIdentity
     let container: Container
+    let packs: Packs
     let disk: BlockingPool<TenantID>
     let curl: CurlLoop
     let active: ActiveAttempts
@@ -203,6 +204,7 @@ struct AttemptStarter {
                     url: url,
                     loop: curl,
                     container: container,
+                    packs: packs,
                     disk: disk,
                     configuration: configuration,
                     active: active,

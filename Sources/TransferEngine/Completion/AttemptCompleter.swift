@@ -52,6 +52,7 @@ final class AttemptCompleter: Sendable {
         loop: PollLoop,
         stores: EngineStores,
         container: Container,
+        packs: Packs,
         shortages: Shortages = Shortages(),
         logger: Logger,
         onEnded: @escaping @Sendable (_ isAnyBackInQueue: Bool) -> Void
@@ -62,6 +63,7 @@ final class AttemptCompleter: Sendable {
         resultFiles = ResultFiles(
             loop: loop,
             container: container,
+            packs: packs,
             partFiles: partFiles,
             shortages: shortages
         )
@@ -186,7 +188,7 @@ final class AttemptCompleter: Sendable {
     /// part files.
     func ended(_ steps: [CompletionStep], changed: Set<TaskID>) async {
         var published: [PendingRename] = []
-        var stale: [(task: TaskID, part: PartFile)] = []
+        var stale: [(task: TaskID, part: Part)] = []
         var unwanted: [(fence: Fence, place: Container.Place)] = []
         var attemptEnds: [AttemptEnd] = []
         var staleCount = 0
@@ -198,7 +200,7 @@ final class AttemptCompleter: Sendable {
                 if isChanged {
                     published.append(pendingRename)
                 } else {
-                    stale.append((step.task, file))
+                    stale.append((step.task, .file(file)))
                 }
             case .end(let attemptEnd, let part):
                 attemptEnds.append(attemptEnd)

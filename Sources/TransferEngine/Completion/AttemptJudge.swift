@@ -96,7 +96,7 @@ struct AttemptJudge {
     }
 
     /// Publishes a complete file whose checksums are right.
-    private func finish(_ download: EndedDownload, _ part: PartFile, _ result: TransferResult) {
+    private func finish(_ download: EndedDownload, _ part: Part, _ result: TransferResult) {
         func settle(_ failure: TransferFailure?) {
             guard let failure else {
                 var result = result
@@ -120,7 +120,7 @@ struct AttemptJudge {
         // The curl loop's thread does not wait for it; the completer counts it until it arrives.
         Task {
             do throws(StorageError) {
-                let found = try await follower.checksums(of: part.bytesWritten)
+                let found = try await follower.checksums(of: result.bytesReceived)
                 settle(Verifier.failure(wanted: download.wanted, found: found))
             } catch {
                 settle(container.failure(of: error, isChosen: false))

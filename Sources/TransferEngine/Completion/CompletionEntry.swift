@@ -4,12 +4,12 @@ import TransferModel
 /// An item to be ended.
 enum CompletionEntry: Sendable {
     /// A complete file, not yet durable.
-    case part(PartFile, PendingRename)
+    case part(Part, PendingRename)
     /// A pending rename whose file is to be renamed, possibly one taken over from a dead worker.
     case pendingRename(PendingRename)
     /// An end without a result; the part file, if any, is removed unless another attempt resumes
     /// from it.
-    case attemptEnd(AttemptEnd, part: PartFile?)
+    case attemptEnd(AttemptEnd, part: Part?)
     /// A part file that no attempt will finish.
     case abandoned(Container.Place)
 

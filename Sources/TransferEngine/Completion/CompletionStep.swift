@@ -5,7 +5,7 @@ import TransferModel
 enum CompletionStep: Sendable {
     case rename(PendingRename, PartFile)
     /// An end; its part file, if there is one, is removed unless an attempt needs it.
-    case end(AttemptEnd, part: PartFile?)
+    case end(AttemptEnd, part: Part?)
     /// A pending rename whose file cannot get its name; the part is removed once that is stored,
     /// for whoever finds the pending rename before must find the part too.
     case refuse(PendingRename, AttemptEnd)

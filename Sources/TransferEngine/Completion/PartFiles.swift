@@ -23,10 +23,11 @@ actor PartFiles {
     }
 
     /// Makes the part of an ended attempt durable if another attempt may resume from it.
-    func keeping(_ part: PartFile?, _ attemptEnd: AttemptEnd) -> AttemptEnd {
+    func keeping(_ part: Part?, _ attemptEnd: AttemptEnd) -> AttemptEnd {
         var attemptEnd = attemptEnd
-        let isWanted = attemptEnd.partial != nil && attemptEnd.outcome.mayBeContinued
-        guard let part, isWanted else { return attemptEnd.withoutPart(part?.fence) }
+        guard attemptEnd.partial != nil, attemptEnd.outcome.mayBeContinued,
+            case .file(let part) = part
+        else { return attemptEnd.withoutPart(part?.fence) }
         do throws(StorageError) {
             try part.sync()
             attemptEnd.partial?.bytesDurable = part.bytesWritten
@@ -41,22 +42,23 @@ actor PartFiles {
     /// resume are kept, the others removed.
     ///
     /// Asks until the database has answered, for only this worker knows all of these parts.
-    func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
+    func settle(_ ended: [(task: TaskID, part: Part)]) async {
         guard !ended.isEmpty else { return }
         let wanted = await untilAnswered { () throws(StoreError) in
             try await self.store.keptParts(ended.map { ($0.task, $0.part.fence) })
         }
         guard let wanted else { return }
         let staying = ended.filter { !wanted.contains($0.part.fence) && !remove($0.part.place) }
-        let durable = ended.map(\.part).filter { part in
-            guard wanted.contains(part.fence) else { return false }
+        let durable = ended.compactMap { _, part -> PartFile? in
+            // No attempt resumes from a pack, and a result in one is durable.
+            guard wanted.contains(part.fence), case .file(let file) = part else { return nil }
             do throws(StorageError) {
-                try part.sync()
-                return true
+                try file.sync()
+                return file
             } catch {
                 // Then the bytes count only until the machine restarts.
                 logger.warning("part file not synced", metadata: ["error": "\(error)"])
-                return false
+                return nil
             }
         }
         _ = await untilAnswered { () throws(StoreError) in

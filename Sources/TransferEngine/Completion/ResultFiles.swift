@@ -4,30 +4,40 @@ import PollLoop
 import TransferContainer
 import TransferModel
 
-/// The files of ended attempts that become results: it makes them durable and gives them their
-/// final names.
+/// The files and packs of ended attempts that become results: it makes them durable and gives files
+/// their final names.
 ///
 /// It works on a thread of its own, because that blocks.
 actor ResultFiles {
-    /// The number of files and directories up to which each is made durable by itself rather than
-    /// with its whole file system.
-    private static let singleSyncMax = 4
-
     private nonisolated let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private let container: Container
+    let container: Container
+    let packs: Packs
     private let partFiles: PartFiles
     private let shortages: Shortages
 
-    init(loop: PollLoop, container: Container, partFiles: PartFiles, shortages: Shortages) {
+    init(
+        loop: PollLoop,
+        container: Container,
+        packs: Packs,
+        partFiles: PartFiles,
+        shortages: Shortages
+    ) {
         self.loop = loop
         self.container = container
+        self.packs = packs
         self.partFiles = partFiles
         self.shortages = shortages
     }
 
     /// Whether a shortage is over.
     func isOver(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
+
+    /// Closes the packs to which nothing was added for a while.
+    func closeIdlePacks() { packs.closeIdle() }
+
+    /// Closes all packs, for no attempt is left.
+    func closePacks() { packs.close() }
 
     /// Makes files durable, renames published files and makes their names durable.
     ///
@@ -38,12 +48,11 @@ actor ResultFiles {
     ) {
         var next: [CompletionStep] = []
         var waiting: [PendingRename] = []
-        var parts: [(file: PartFile, pendingRename: PendingRename)] = []
+        var parts: [(part: Part, pendingRename: PendingRename)] = []
         var published: [PendingRename] = []
         for entry in batch {
             switch entry {
-            case .part(let file, let pendingRename):
-                parts.append((file, pendingRename))
+            case .part(let part, let pendingRename): parts.append((part, pendingRename))
             case .pendingRename(let pendingRename):
                 switch rename(pendingRename) {
                 case .done: published.append(pendingRename)
@@ -56,14 +65,14 @@ actor ResultFiles {
             }
         }
         let (errors, undurable) = makeDurable(parts, published)
-        for (file, pendingRename) in parts {
+        for (part, pendingRename) in parts {
             let isStaying = pendingRename.destination == nil
             if let error = errors[pendingRename.task] ?? (isStaying ? undurable : nil) {
-                next.append(.end(retry(pendingRename, error), part: file))
-            } else if isStaying {
-                next.append(.end(AttemptEnd(fetched: pendingRename), part: file))
-            } else {
+                next.append(.end(retry(pendingRename, error), part: part))
+            } else if case .file(let file) = part, !isStaying {
                 next.append(identified(pendingRename, file))
+            } else {
+                next.append(.end(AttemptEnd(fetched: pendingRename), part: part))
             }
         }
         if let undurable {
@@ -85,62 +94,6 @@ actor ResultFiles {
         return (next, waiting)
     }
 
-    /// Makes new files durable, and the names of files that have received theirs.
-    ///
-    /// - Returns: the errors by task, and the error of the names.
-    private func makeDurable(
-        _ parts: [(file: PartFile, pendingRename: PendingRename)],
-        _ published: [PendingRename]
-    ) -> (errors: [TaskID: StorageError], undurable: StorageError?) {
-        // Collected only where there are so few files that each is made durable by itself.
-        let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
-        var errors: [TaskID: StorageError] = [:]
-        var undurable: StorageError?
-        if parts.count + directories.count > Self.singleSyncMax {
-            do throws(StorageError) {
-                try container.syncAll()
-            } catch {
-                // The error may concern any of them, so none can be trusted.
-                for part in parts { errors[part.pendingRename.task] = error }
-                undurable = error
-            }
-        } else {
-            for part in parts {
-                do throws(StorageError) {
-                    try part.file.sync()
-                } catch {
-                    errors[part.pendingRename.task] = error
-                }
-            }
-            undurable = syncNames(directories)
-        }
-        return (errors, undurable)
-    }
-
-    /// The directories in which files have received their final name.
-    private func homes(
-        _ parts: [(file: PartFile, pendingRename: PendingRename)],
-        _ published: [PendingRename]
-    ) -> Set<String> {
-        let staying = parts.filter { $0.pendingRename.destination == nil }
-        return Set(published.map { Container.Place(partOf: $0).directory })
-            .union(staying.map(\.file.place.directory))
-    }
-
-    private func syncNames(_ directories: Set<String>) -> StorageError? {
-        do throws(StorageError) {
-            do throws(StorageError) {
-                for directory in directories { try container.syncDirectory(directory) }
-            } catch  where [EMFILE, ENFILE].contains(error.errno) {
-                // This needs no descriptor.
-                try container.syncAll()
-            }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     /// Returns the meaning of an error at a place that no client has chosen; a shortage is
     /// reported.
     private func failure(of error: StorageError) -> TransferFailure {
@@ -157,7 +110,7 @@ actor ResultFiles {
             pendingRename.file = try file.identity()
             return .rename(pendingRename, file)
         } catch {
-            return .end(retry(pendingRename, error), part: file)
+            return .end(retry(pendingRename, error), part: .file(file))
         }
     }
 

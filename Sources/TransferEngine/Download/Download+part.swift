@@ -135,8 +135,12 @@ extension Download {
 
     /// Starts computing the wanted checksums while the file is written.
     func beginChecksums(_ state: inout State) {
-        guard let part = state.part, !state.wanted.isEmpty else { return }
+        guard !state.wanted.isEmpty else { return }
         let algorithms = Set(state.wanted.map(\.algorithm))
+        guard let part = state.part else {
+            state.hasher = ContentHasher(algorithms)
+            return
+        }
         let isSmall = state.bytesExpected.map { $0 <= Self.hashedInPassingMax } ?? false
         if isSmall, part.bytesWritten == 0, state.segments == nil {
             state.hasher = ContentHasher(algorithms)
@@ -145,13 +149,17 @@ extension Download {
         }
     }
 
-    /// Creates a file, in place of one that may have been kept.
+    /// Creates a file unless the body is small, in place of one that may have been kept.
     ///
     /// - Returns: false when that failed, and with it the attempt.
-    func openPart(_ state: inout State) -> Bool {
+    func beginPart(_ head: ResponseHead, _ state: inout State) -> Bool {
         let identity = state.identity
         dropKept(&state)
         state.identity = identity
+        if isSmall(head), packs.reserve(state.bytesExpected ?? 0) {
+            state.gathered = []
+            return true
+        }
         do throws(StorageError) {
             state.part = try PartFile(place, fence: claim.fence, in: container)
             return true
@@ -161,7 +169,7 @@ extension Download {
         }
     }
 
-    private func meaning(of error: StorageError) -> TransferFailure {
+    func meaning(of error: StorageError) -> TransferFailure {
         container.failure(of: error, isChosen: claim.destination != nil)
     }
 
@@ -174,5 +182,66 @@ extension Download {
         state.identity = nil
         state.bytesReceived = 0
         state.dropped = part.place
+    }
+}
+
+/// The handling of a body that is so small that it is gathered in memory until the attempt ends.
+extension Download {
+    /// Whether a response brings so little that a file for it alone would be most of its cost.
+    func isSmall(_ head: ResponseHead) -> Bool {
+        // Of a coded body only the length before decoding is known.
+        guard claim.destination == nil, head["Content-Encoding"] == nil,
+            let length = head.contentLength
+        else { return false }
+        return (1...Int64(Packs.resultBytesMax)).contains(length)
+    }
+
+    /// Takes the next bytes of a small body.
+    func gather(_ body: UnsafeRawBufferPointer, _ state: inout State) -> SinkVerdict {
+        guard state.bytesReceived + Int64(body.count) <= state.bytesExpected ?? 0 else {
+            state.machine.failed(
+                TransferFailure(.lengthMismatch, "The body is longer than was announced.")
+            )
+            return .abort
+        }
+        state.gathered?.reserveCapacity(Int(clamping: state.bytesExpected ?? 0))
+        state.gathered?.append(contentsOf: body)
+        state.hasher?.update(body)
+        state.bytesReceived += Int64(body.count)
+        return .proceed
+    }
+
+    /// Writes gathered bytes at the end of the attempt: a result goes into a pack; what does not go
+    /// there, or what a later attempt may resume, into a file of its own.
+    ///
+    /// - Returns: the bytes, whoever has written them, and the end, which is now a failure if a
+    ///   result could not be written.
+    func stored(
+        _ end: ResponseStateMachine.End,
+        _ state: inout State
+    ) -> (part: Part?, end: ResponseStateMachine.End) {
+        guard let gathered = state.gathered else { return (state.part.map(Part.file), end) }
+        state.gathered = nil
+        packs.release(state.bytesExpected ?? 0)
+        let isResult = if case .finished = end { true } else { false }
+        guard isResult || state.identity != nil && !gathered.isEmpty else { return (nil, end) }
+        let bytes = gathered.span
+        if isResult, let result = bytes.withUnsafeBytes({ pack($0) }) {
+            return (.packed(result), end)
+        }
+        do throws(StorageError) {
+            let file = try PartFile(place, fence: claim.fence, in: container)
+            state.part = file
+            try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.write(bytes) }
+            return (.file(file), end)
+        } catch {
+            // What was written cannot be relied on.
+            state.identity = nil
+            return (state.part.map(Part.file), isResult ? .failed(meaning(of: error)) : end)
+        }
+    }
+
+    private func pack(_ bytes: UnsafeRawBufferPointer) -> PackedResult? {
+        packs.add(bytes, of: claim.task, fence: claim.fence, tenant: claim.tenant, at: place)
     }
 }

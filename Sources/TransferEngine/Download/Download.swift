@@ -18,6 +18,7 @@ final class Download: CurlSink, TransferAttempt {
     let place: Container.Place
     let loop: CurlLoop
     let container: Container
+    let packs: Packs
     let disk: BlockingPool<TenantID>
     let configuration: EngineConfiguration
     let active: ActiveAttempts
@@ -38,7 +39,9 @@ final class Download: CurlSink, TransferAttempt {
         var cookies: CookieJar?
         var request: TransferRequest
         var part: PartFile?
-        /// The version of the file that the part holds, and its size; nil when it cannot be
+        /// The body so far, if it is small; there is no part then.
+        var gathered: [UInt8]?
+        /// The version of the file that is fetched, and its size; nil when it cannot be
         /// resumed.
         var identity: (validator: EntityValidator, total: Int64)?
         /// The division of the file among connections; nil as long as one connection simply fetches
@@ -73,6 +76,7 @@ final class Download: CurlSink, TransferAttempt {
         url: CurlURL,
         loop: CurlLoop,
         container: Container,
+        packs: Packs,
         disk: BlockingPool<TenantID>,
         configuration: EngineConfiguration,
         active: ActiveAttempts,
@@ -86,6 +90,7 @@ final class Download: CurlSink, TransferAttempt {
         place = Container.Place(partOf: claim, fence: claim.fence)
         self.loop = loop
         self.container = container
+        self.packs = packs
         self.disk = disk
         self.configuration = configuration
         self.active = active
@@ -206,7 +211,7 @@ final class Download: CurlSink, TransferAttempt {
                 state.bytesExpected = head.contentLength
                 state.identity = identity(of: head, state)
                 expectChecksums(head, &state)
-                guard openPart(&state) else { return .abort }
+                guard beginPart(head, &state) else { return .abort }
                 beginSegments(head, &state)
                 beginChecksums(&state)
                 return .proceed
@@ -259,6 +264,7 @@ final class Download: CurlSink, TransferAttempt {
             if room > 0 { state.errorBody += body.prefix(room) }
             return state.discarded <= ResponseStateMachine.discardedBytesMax ? .proceed : .abort
         }
+        guard state.gathered == nil else { return gather(body, &state) }
         guard let part = state.part else { return .abort }
         do throws(StorageError) {
             defer {
@@ -334,10 +340,10 @@ final class Download: CurlSink, TransferAttempt {
         _ end: ResponseStateMachine.End,
         _ state: inout State
     ) -> EndedDownload {
+        let (part, end) = stored(end, &state)
         let partial = keepable(state)
-        let part = state.part
+        state.part?.unlock()
         state.part = nil
-        part?.unlock()
         return EndedDownload(
             claim: claim,
             end: end,

@@ -6,8 +6,8 @@ import TransferModel
 struct EndedDownload: Sendable {
     let claim: TaskClaim
     let end: ResponseStateMachine.End
-    /// The file, as far as it was written; nil when there is none.
-    let part: PartFile?
+    /// The bytes, as far as they were written; nil when there are none.
+    let part: Part?
     /// The checksums that the file must have.
     let wanted: [Checksum]
     /// The actual checksums, for a file so small that they are already known.

@@ -25,6 +25,7 @@ struct EngineParts {
     let completer: AttemptCompleter
     let bandwidth: Bandwidth
     let hosts: HostReporter
+    private let packs: Packs
     private let unanswered = UnansweredClaims()
 
     init(
@@ -58,10 +59,12 @@ struct EngineParts {
         active = ActiveAttempts(connectionsMax: configuration.concurrency) {
             fairShare.place(of: $0)
         }
+        packs = Packs(container)
         completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: stores,
             container: container,
+            packs: packs,
             shortages: shortages,
             logger: logger,
             onEnded: { isAnyBackInQueue in
@@ -178,6 +181,7 @@ struct EngineParts {
             pauses: stores.pauses,
             identity: identity,
             container: container,
+            packs: packs,
             disk: disk,
             curl: curl,
             active: active,

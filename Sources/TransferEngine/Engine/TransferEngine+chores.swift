@@ -80,6 +80,10 @@ extension TransferEngine {
                 return Chore.Next(isMore: failed == DecisionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat, removeAbandonedParts),
+            Chore("idle packs", every: .seconds(60)) { () throws(StoreError) in
+                await completer.resultFiles.closeIdlePacks()
+                return .rest
+            },
             Chore("erasure", every: heartbeat, orAfter: removals.erasure, eraseEphemeral),
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
                 let isMore = try await stores.idempotency.pruneIdempotencyKeys() > 0

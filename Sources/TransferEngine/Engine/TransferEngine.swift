@@ -165,6 +165,7 @@ package struct TransferEngine: Service {
             onWork()
             group.cancelAll()
         }
+        await completer.resultFiles.closePacks()
     }
 
     private func untilShutdown() async {

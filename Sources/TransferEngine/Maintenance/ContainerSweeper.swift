@@ -25,6 +25,8 @@ actor ContainerSweeper {
         case result(TaskID, Fence)
         /// The body that a client sent for an upload.
         case body(TaskID)
+        /// A pack without results, to which nobody adds any.
+        case emptyPack
 
         fileprivate var isResult: Bool { if case .result = self { true } else { false } }
     }
@@ -81,19 +83,44 @@ actor ContainerSweeper {
         let place = Self.path(of: tenant, folder)
         guard let walk = walks[place] else { return nil }
         var batch = Batch()
-        for _ in 0..<Self.entriesMax {
+        for _ in 0..<Self.entriesMax where batch.leftovers.count < Self.entriesMax {
             guard let entry = walk.next() else {
                 walks[place] = nil
                 break
             }
             let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
-            guard let kind = Leftover(path: path),
+            let place = Container.Place(String(path), tenant: tenant)
+            let kind = Leftover(path: path)
+            guard kind != nil || place.isPack,
                 let age = container.age(of: entry), age >= ageMin,
-                isThorough || age < Self.resultAgeMax || !kind.isResult
+                isThorough || age < Self.resultAgeMax || !(kind?.isResult ?? true)
             else { continue }
-            batch.leftovers.append((kind, Container.Place(String(path), tenant: tenant)))
+            batch.leftovers += kind.map { [($0, place)] } ?? leftovers(inPackAt: place, of: tenant)
         }
         return batch
+    }
+
+    /// Returns the results in a pack, or the pack if it has none.
+    private func leftovers(
+        inPackAt pack: Container.Place,
+        of tenant: TenantID
+    ) -> [(kind: Leftover, place: Container.Place)] {
+        do throws(StorageError) {
+            guard let attempts = try container.attempts(inPackAt: pack) else { return [] }
+            guard !attempts.isEmpty else { return [(.emptyPack, pack)] }
+            return attempts.map { task, fence in
+                let place = Container.Place(
+                    partOf: task,
+                    destination: nil,
+                    fence: fence,
+                    tenant: tenant
+                )
+                return (.result(task, fence), place)
+            }
+        } catch {
+            logger.warning("pack not read", metadata: ["error": "\(error)"])
+            return []
+        }
     }
 
     /// Returns the sizes of files, in the order of `places`; nil where there is none.

@@ -121,6 +121,7 @@ extension ContainerSweeper.Batch {
                 fences.append(fence)
                 attempted.append(task)
             case .body(let task): uploaded.append(task)
+            case .emptyPack: break
             }
         }
         // A fence is given out once, and a row names it before there is a file: what no row names
@@ -134,6 +135,7 @@ extension ContainerSweeper.Batch {
             case .part(let fence): !needed.contains(fence)
             case .result(let task, let fence): known.contains(task) && !needed.contains(fence)
             case .body(let task): !living.contains(task)
+            case .emptyPack: true
             }
         }.map(\.place)
     }

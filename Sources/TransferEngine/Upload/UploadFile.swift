@@ -24,11 +24,7 @@ final class UploadFile: CurlBodySource {
     var isUnchanged: Bool { file.isUnchanged }
 
     /// A text that another content of the file would change.
-    var version: String {
-        let version = file.version
-        let times = [version.modified, version.changed].map { "\($0.seconds).\($0.nanoseconds)" }
-        return "\(version.size) \(times[0]) \(times[1])"
-    }
+    var version: String { file.version }
 
     /// Lets the next request send the file from `start` on, at most ``size``.
     func send(from start: Int64) {

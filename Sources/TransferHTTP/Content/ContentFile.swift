@@ -26,12 +26,8 @@ struct ContentFile: Sendable {
 
     var size: Int64 { file.size }
 
-    /// A value that changes whenever the bytes can have changed: a later task may have overwritten
-    /// the file.
-    var version: String {
-        let modified = file.version.modified
-        return String(modified.seconds, radix: 36) + "." + String(modified.nanoseconds, radix: 36)
-    }
+    /// A value that changes whenever the bytes can have changed.
+    var tag: String { file.tag }
 
     /// Returns the bytes of `range`.
     ///

@@ -46,7 +46,7 @@ struct ContentRoutes: Sendable {
         }
         let file = try await open(task, tenant: tenant)
         guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
-        let etag = "\"\(task.id)-\(file.version)\""
+        let etag = "\"\(task.id)-\(file.tag)\""
         var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
         if fields[.ifNoneMatch].map({ EntityTag.lists($0, etag) }) ?? false {
             return Response(status: .notModified, headers: headers)

@@ -82,7 +82,40 @@ extension ResultLocation {
     }
 }
 
+extension ResultLocation {
+    /// The folder of the packs: files in which small results lie together.
+    package static let packFolder = "\(reservedFolder)/packs"
+    /// The number of consecutive fences whose results may share a pack.
+    package static let packFences = 1024
+
+    /// Returns the path of the pack that may hold the result of an attempt.
+    ///
+    /// Its name is the first fence that it is for.
+    package static func packPath(of fence: Fence) -> String {
+        "\(packFolder)/\(fence.firstInPack)"
+    }
+
+    /// Returns the first fence that a pack is for; nil for a path that is not a pack's.
+    package static func firstFence(ofPack path: some StringProtocol) -> Fence? {
+        guard path.hasPrefix("\(packFolder)/"),
+            let fence = Fence(digits: path.utf8.dropFirst(packFolder.utf8.count + 1)),
+            fence == fence.firstInPack
+        else { return nil }
+        return fence
+    }
+}
+
 extension Fence {
+    /// The first of the fences whose results may lie in the same pack.
+    package var firstInPack: Fence {
+        Fence(rawValue: rawValue - Int64(indexInPack))
+    }
+
+    /// The place among the fences whose results may lie in the same pack.
+    package var indexInPack: Int {
+        Int(rawValue & Int64(ResultLocation.packFences - 1))
+    }
+
     /// Reads the sixteen digits of a fence's description; nil for anything else.
     fileprivate init?(digits: some Collection<UInt8>) {
         let isHexadecimal = digits.allSatisfy {

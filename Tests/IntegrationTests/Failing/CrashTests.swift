@@ -36,7 +36,7 @@ import TransferWire
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
         let gate = OriginGate()
-        let bodies = (0..<50).map { OriginBody.random(seed: UInt64($0), size: 40_000 + $0 * 1000) }
+        let bodies = (0..<50).map { OriginBody.random(seed: UInt64($0), size: 70_000 + $0 * 1000) }
         for (index, body) in bodies.enumerated() {
             origin.when("/\(index)", .gated(body, after: body.count / 2, gate))
         }

@@ -52,7 +52,7 @@ import TransferWire
 
         let root = "\(directory.path)/containers"
         let result = try #require(directory.files().keys.first { $0.contains(ids[0]) })
-        try FileManager.default.removeItem(atPath: "\(root)/\(result)")
+        try directory.removeFile(result)
         // As left by an attempt whose process was killed and of which no row remains.
         let nobodys = "\(root)/\(result.split(separator: "/")[0])/d9.00000100000000ff.part"
         try Data([1]).write(to: URL(filePath: nobodys))

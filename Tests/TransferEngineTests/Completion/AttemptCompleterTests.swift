@@ -20,10 +20,12 @@ struct AttemptCompleterTests {
             incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
         let claims = try await fixture.stores.queue.claimAny(5, by: identity)
+        let container = try Container(directory: fixture.directory)
         let completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(fixture.stores.database),
-            container: try Container(directory: fixture.directory),
+            container: container,
+            packs: Packs(container),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onEnded: { _ in }
         )
@@ -90,13 +92,14 @@ struct AttemptCompleterTests {
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(fixture.stores.database),
             container: container,
+            packs: Packs(container),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onEnded: { _ in }
         )
         completer.submit(
             .attemptEnd(
                 AttemptEnd(task: claim.task, fence: claim.fence, outcome: .released),
-                part: part
+                part: .file(part)
             )
         )
         let running = Task { await completer.run() }
@@ -137,10 +140,12 @@ struct AttemptCompleterTests {
             """
         )
         let log = RecordingLog()
+        let container = try Container(directory: fixture.directory)
         let completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(fixture.stores.database),
-            container: try Container(directory: fixture.directory),
+            container: container,
+            packs: Packs(container),
             logger: log.logger,
             onEnded: { _ in }
         )
@@ -184,10 +189,12 @@ struct AttemptCompleterTests {
         _ = try await holder.execute(
             "SELECT 1 FROM attempt WHERE task_id = \(claims[5].task.uuid) FOR UPDATE"
         )
+        let container = try Container(directory: fixture.directory)
         let completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(fixture.stores.database),
-            container: try Container(directory: fixture.directory),
+            container: container,
+            packs: Packs(container),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onEnded: { _ in }
         )

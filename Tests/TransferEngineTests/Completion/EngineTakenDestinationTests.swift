@@ -112,6 +112,7 @@ import TransferTestSupport
                 )
             ),
             container: container,
+            packs: Packs(container),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onEnded: { _ in }
         )

@@ -85,6 +85,7 @@ import TransferTestSupport
                     url: parsed,
                     loop: loop,
                     container: container,
+                    packs: Packs(container),
                     disk: disk,
                     configuration: configuration,
                     active: ActiveAttempts(connectionsMax: 1) {

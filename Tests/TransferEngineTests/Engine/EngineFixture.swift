@@ -277,8 +277,15 @@ extension EngineFixture {
         return try content(path)
     }
 
+    /// Returns the bytes of a file, or of the result in a pack that would have it.
     func content(_ path: String) throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(filePath: "\(container)/\(path)")))
+        let file = try ContainerFile(
+            Container.Place(path, tenant: tenant),
+            in: Container(directory: directory)
+        )
+        var bytes = [UInt8](repeating: 0, count: Int(file.size))
+        let count = try bytes.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
+        return Array(bytes.prefix(count))
     }
 
     /// Puts a file into the tenant's container before a test.
@@ -291,8 +298,29 @@ extension EngineFixture {
         try Data(bytes).write(to: url)
     }
 
-    /// Returns all files beneath the tenant's container.
+    /// Returns all files beneath the tenant's container, and in place of a pack the files that its
+    /// results would have; not an empty one that may still be added to.
     func files() -> [String] {
+        plainFiles().flatMap { path -> [String] in
+            let place = Container.Place(path, tenant: tenant)
+            guard place.isPack else { return [path] }
+            do {
+                let attempts = try Container(directory: directory).attempts(inPackAt: place)
+                guard let attempts, attempts.isEmpty else {
+                    return (attempts ?? []).map { task, fence in
+                        ResultLocation.partPath(of: task, destination: nil, fence: fence)
+                    }
+                }
+                return [path]
+            } catch {
+                Issue.record("a pack cannot be read: \(error)")
+                return []
+            }
+        }
+    }
+
+    /// Returns all files beneath the tenant's container.
+    func plainFiles() -> [String] {
         let found = FileManager.default.enumerator(atPath: container)
         return (found?.allObjects as? [String] ?? []).filter { path in
             var isDirectory: ObjCBool = false

@@ -43,6 +43,7 @@ import TransferTestSupport
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(Database(pool: TestDatabase.current.pool(through: proxy.port))),
             container: container,
+            packs: Packs(container),
             logger: Self.logger,
             // Between the end and the question.
             onEnded: { _ in proxy.cutAnswers(1) }
@@ -55,7 +56,7 @@ import TransferTestSupport
                     fence: claim.fence,
                     outcome: .failed(TransferFailure(.poison, "The worker died."))
                 ),
-                part: part
+                part: .file(part)
             )
         )
         try await eventually("the end was looked after") { completer.backlog == 0 }

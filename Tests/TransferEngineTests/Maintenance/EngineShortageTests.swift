@@ -168,6 +168,41 @@ struct EngineShortageTests {
         try await fixture.expectNoParts()
     }
 
+    /// A pack that takes nothing more leaves nothing of what it did not take.
+    @Test func smallResultsWaitForSpace() async throws {
+        let mount = try Mount("size=1m")
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        fixture.origin.when("/file", .response(body: Self.body))
+        let ballast = "\(mount.folder.path)/ballast"
+        try await fixture.withEngine { engine in
+            let first = try await fixture.submit(fixture.origin.url("/file"))
+            try await fixture.expectCompletion([first])
+            let file = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            let piece = [UInt8](repeating: 0, count: 4096)
+            while write(file, piece, piece.count) > 0 {}
+            close(file)
+            var ids: [TaskID] = []
+            for _ in 0..<Self.taskCount {
+                ids.append(try await fixture.submit(fixture.origin.url("/file")))
+            }
+            try await eventually("the first of them wait, and say why") { [ids] in
+                try await Self.codes(of: ids, fixture) == [.storageFull]
+            }
+            #expect(unlink(ballast) == 0)
+            try await fixture.expectCompletion(ids)
+            for id in ids + [first] {
+                let task = try await fixture.task(id)
+                #expect(task.attempt == 1)
+                #expect(try fixture.content(task) == Self.body.bytes)
+            }
+            try await eventually("nothing of nobody is left") {
+                fixture.files().count == Self.taskCount + 1
+            }
+        }
+        try await fixture.expectNoParts()
+    }
+
     /// Its own time limit ends a task that never fits.
     @Test func aTaskThatNeverFitsFailsWhenItsTimeIsOver() async throws {
         let mount = try Mount("size=256k")

@@ -96,6 +96,19 @@ import TransferTestSupport
         if let statement { _ = try await connection.execute(statement) }
     }
 
+    /// Makes another task like one that was submitted.
+    private func copy(_ task: TaskID, _ connection: Connection) async throws -> TaskID {
+        let copy = TaskID(.version7())
+        _ = try await connection.execute(
+            """
+            INSERT INTO task SELECT (x).* FROM (
+                SELECT jsonb_populate_record(t, jsonb_build_object('id', \(copy.uuid))) AS x
+                FROM task t WHERE id = \(task.uuid)) y
+            """
+        )
+        return copy
+    }
+
     private func files(_ fixture: EngineFixture) throws -> Set<String> {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: fixture.directory)
         var isFolder: ObjCBool = false
@@ -122,14 +135,7 @@ import TransferTestSupport
             // Live and dead workers: only the row counts.
             let worker = Int32.random(in: 1...5, using: &generator)
             let fence = Fence(incarnation: worker, counter: Int64(2 * counter))
-            let task = TaskID(.version7())
-            _ = try await connection.execute(
-                """
-                INSERT INTO task SELECT (x).* FROM (
-                    SELECT jsonb_populate_record(t, jsonb_build_object('id', \(task.uuid))) AS x
-                    FROM task t WHERE id = \(known.uuid)) y
-                """
-            )
+            let task = try await copy(known, connection)
             let folder = ["a", "a/b", "x.part"].randomElement(using: &generator) ?? "a"
             let destination =
                 Bool.random(using: &generator) && owner != .outcome
@@ -186,6 +192,77 @@ import TransferTestSupport
         for path in doomed { #expect(!left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
         #expect(left.contains(stranger))
         #expect(FileManager.default.fileExists(atPath: victim))
+    }
+
+    /// Such as those of a worker that was killed before anybody was told of them.
+    @Test func aResultInAPackGoesIfAndOnlyIfNoRowNamesItsFence() async throws {
+        let fixture = try await EngineFixture()
+        let connection = try await TestDatabase.current.connection()
+        let known = try await fixture.submit(fixture.origin.url("/"))
+        let container = try Container(directory: fixture.directory)
+        let packs = Packs(container)
+        var kept: Set<String> = []
+        func add(_ task: TaskID, _ fence: Fence, isKept: Bool) throws {
+            let path = ResultLocation.partPath(of: task, destination: nil, fence: fence)
+            let place = Container.Place(path, tenant: fixture.tenant)
+            try container.prepareDirectory(of: place)
+            let packed = [UInt8](repeating: 7, count: 100).withUnsafeBytes {
+                packs.add($0, of: task, fence: fence, tenant: fixture.tenant, at: place)
+            }
+            #expect(packed != nil)
+            if isKept { kept.insert(path) }
+        }
+        for (index, owner) in Owner.allCases.enumerated() where owner != .nobodyYet {
+            let fence = Fence(incarnation: 3, counter: Int64(2 * index))
+            let task = try await copy(known, connection)
+            try await name(fence, of: task, owner, connection)
+            try add(task, fence, isKept: ![.nobody, .another].contains(owner))
+        }
+        // It may be the result of a task in another database.
+        try add(TaskID(.version7()), Fence(incarnation: 3, counter: 101), isKept: true)
+        let folder = "\(fixture.directory)/\(fixture.tenant)/\(ResultLocation.packFolder)"
+        let pack = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+        let pruner = try pruner(fixture)
+        // One that was written to a moment ago is left alone.
+        try await pruner.sweepFiles()
+        #expect(fixture.files().count > kept.count)
+        try age("\(folder)/\(pack)", hours: 2)
+        try await pruner.sweepFiles()
+        #expect(Set(fixture.files()) == kept)
+    }
+
+    @Test func anEmptyPackGoesUnlessItsWriterLives() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.submit(fixture.origin.url("/"))
+        let container = try Container(directory: fixture.directory)
+        let packs = Packs(container)
+        let fence = Fence(incarnation: 3, counter: 1)
+        let place = Container.Place(
+            partOf: task,
+            destination: nil,
+            fence: fence,
+            tenant: fixture.tenant
+        )
+        try container.prepareDirectory(of: place)
+        func add() -> PackedResult? {
+            [1, 2, 3].withUnsafeBytes {
+                packs.add($0, of: task, fence: fence, tenant: fixture.tenant, at: place)
+            }
+        }
+        _ = add()
+        try container.removePart(at: place)
+        let path = ResultLocation.packPath(of: fence)
+        let file = "\(fixture.directory)/\(fixture.tenant)/\(path)"
+        try age(file, hours: 2)
+        try await pruner(fixture).sweepFiles()
+        #expect(FileManager.default.fileExists(atPath: file))
+        #expect(add() != nil)
+        packs.close()
+        try container.removePart(at: place)
+        // As a killed process leaves it.
+        try self.place(path, fixture)
+        try await pruner(fixture).sweepFiles()
+        #expect(!FileManager.default.fileExists(atPath: file))
     }
 
     @Test func oldResultsAreAskedForByAThoroughSearchOnly() async throws {

@@ -27,6 +27,22 @@ import TransferTestSupport
         fixture.origin.log.now.requests(at: "/in")
     }
 
+    /// One that is small enough lies in a pack.
+    @Test func aResultInAPackIsSent() async throws {
+        let fixture = try await fixture()
+        let small = OriginBody.random(seed: 81, size: 40_000)
+        fixture.origin.when("/small", .response(body: small))
+        let download = try await fixture.submit(fixture.origin.url("/small"))
+        try await fixture.withEngine { _ in _ = try await fixture.ended(download) }
+        let packs = "\(fixture.container)/\(ResultLocation.packFolder)"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: packs).count == 1)
+        let task = try await copy(fixture, from: download)
+        #expect(task.state == .completed)
+        #expect(task.bytesSent == 40_000)
+        #expect(received(fixture).first.map { OriginBody.sha256(of: $0.body) } == small.sha256)
+        #expect(fixture.origin.log.now.requests(at: "/small").count == 1)
+    }
+
     @Test(arguments: [nil, "kept/file"])
     func theResultOfATaskIsSent(destination: String?) async throws {
         let fixture = try await fixture()

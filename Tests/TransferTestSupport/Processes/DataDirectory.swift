@@ -99,24 +99,6 @@ package final class DataDirectory: Sendable {
         return "\(folder)/\(UUID().uuidString.lowercased())"
     }
 
-    /// Returns the files beneath the containers, by path: their inode and the time of their change.
-    package func files() throws -> [String: [String]] {
-        let files = FileManager.default
-        let root = "\(path)/containers"
-        let all = files.enumerator(atPath: root)?.allObjects ?? []
-        var found: [String: [String]] = [:]
-        for case let name as String in all {
-            // A file that disappears meanwhile does not count.
-            guard let attributes = try? files.attributesOfItem(atPath: "\(root)/\(name)"),
-                attributes[.type] as? FileAttributeType == .typeRegular
-            else { continue }
-            found[name] = [
-                "\(attributes[.systemFileNumber] ?? "")", "\(attributes[.modificationDate] ?? "")",
-            ]
-        }
-        return found
-    }
-
     /// Returns whether there is one file, complete or partial, for each of these names and no
     /// other.
     ///

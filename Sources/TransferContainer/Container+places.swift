@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+package import TransferModel
 
 /// The directories that files are placed in.
 extension Container {
@@ -14,11 +15,13 @@ extension Container {
         durableDirectories.withLock { $0.contains(place.directory) }
     }
 
-    /// Creates the directories above a file as needed, each durable in its parent.
+    /// Creates the directories above a file as needed, each durable in its parent, and for a result
+    /// without a destination also the one of packs.
     ///
     /// Waits for the disk once for each new directory, and so belongs on a thread that may block
     /// for long.
     package func prepareDirectory(of place: Place) throws(StorageError) {
+        if let slot = place.packSlot { try createDirectories(slot.pack.directory) }
         let path = place.directory
         try createDirectories(path)
         durableDirectories.withLock { known in
@@ -123,4 +126,82 @@ extension Container {
         }
         return status
     }
+}
+
+/// Results that lie in packs: each is found by the place that a file of its own would have.
+extension Container {
+    /// A result in a pack.
+    struct Packed {
+        let pack: PackFile
+        let index: Int
+        let entry: PackEntry
+    }
+
+    /// Returns the result in a pack that belongs to a place, to be read or also removed; nil when
+    /// there is none.
+    func packed(_ place: Place, isWritable: Bool = false) throws(StorageError) -> Packed? {
+        do throws(StorageError) {
+            guard let slot = place.packSlot,
+                let pack = try PackFile(slot.pack, in: self, isWritable: isWritable),
+                let entry = try pack.entry(at: slot.index), entry.task == slot.task
+            else { return nil }
+            return Packed(pack: pack, index: slot.index, entry: entry)
+        } catch  where [ENOTDIR, ELOOP, EISDIR, ESPIPE].contains(error.errno) {
+            // Something else was planted there.
+            return nil
+        }
+    }
+
+    /// Creates an empty pack, in a directory that exists; returns nil when there is one.
+    func createPack(at place: Place) throws(StorageError) -> Int32? {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+        let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        guard descriptor < 0 else { return descriptor }
+        guard errno == EEXIST else { throw StorageError(operation: "openat2", errno: errno) }
+        return nil
+    }
+
+    /// Returns the attempts whose results a pack has; nil when there is no pack, and also when it is
+    /// empty and its writer may still add to it.
+    package func attempts(
+        inPackAt place: Place
+    ) throws(StorageError) -> [(task: TaskID, fence: Fence)]? {
+        // Some network file systems lock only what is open for writing (flock(2)).
+        guard let first = place.firstFence,
+            let pack = try PackFile(place, in: self, isWritable: true)
+        else { return nil }
+        let entries = try pack.entries()
+        if entries.isEmpty {
+            guard try pack.isAbandoned() else { return nil }
+        }
+        return entries.map { index, entry in
+            (entry.task, Fence(rawValue: first.rawValue + Int64(index)))
+        }
+    }
+}
+
+extension Container.Place {
+    /// The place of a result in a pack: the pack, and the number of its entry.
+    struct PackSlot {
+        let pack: Container.Place
+        let index: Int
+        let task: TaskID
+    }
+
+    /// Where in a pack the result would be for which this is the place of a file of its own; nil for
+    /// the place of anything else.
+    var packSlot: PackSlot? {
+        guard let attempt = ResultLocation.attempt(ofPart: pathOfTenant) else { return nil }
+        return PackSlot(
+            pack: sibling(ResultLocation.packPath(of: attempt.fence)),
+            index: attempt.fence.indexInPack,
+            task: attempt.task
+        )
+    }
+
+    /// Whether this is the place of a pack.
+    package var isPack: Bool { firstFence != nil }
+
+    /// The first fence of the pack whose place this is.
+    fileprivate var firstFence: Fence? { ResultLocation.firstFence(ofPack: pathOfTenant) }
 }
