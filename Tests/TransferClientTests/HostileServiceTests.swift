@@ -39,6 +39,27 @@ import TransferWire
         try await session.close()
     }
 
+    /// Which of the tasks the receipts are for, nobody could tell.
+    @Test(arguments: [#"{"items":[]}"#, #"{"items":[\#(receipt),\#(receipt),\#(receipt)]}"#])
+    func takesNoReceiptsThatAreNotOneForEachTask(receipts: String) async throws {
+        let service = FakeService()
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            guard request.method == "POST" else { return try await service.transport.send(request) }
+            return TransportResponse(202, [receipts])
+        }
+        let session = session(service, transport)
+        let tasks = ["a", "b"].map { session.downloadTask(with: $0) }
+        for task in tasks { task.resume() }
+        for task in tasks {
+            let error = await #expect(throws: TransferError.self) { try await task.result() }
+            #expect(error?.code == .unexpectedResponse)
+        }
+        try await session.close()
+    }
+
+    private static let receipt =
+        #"{"id":"0","kind":"download","session_identifier":"s","state":"queued","location":"/"}"#
+
     @Test func sendsNothingFromBeforeTheStartOfAFile() async throws {
         let service = FakeService()
         let transport = ScriptedTransport { request throws(TransportFailure) in
