@@ -40,7 +40,9 @@ package enum AttemptOutcome: Equatable, Sendable {
     }
 
     /// Whether another attempt may continue where this one ended; after a failure, once the client
-    /// retries the task. Of a dead worker's attempt is kept what it had stored itself.
+    /// retries the task.
+    ///
+    /// Of a dead worker's attempt is kept what it had stored itself.
     package var mayBeContinued: Bool {
         switch self {
         case .retry, .waitForConnectivity, .waitOut, .askForCredential, .moved, .released, .failed:
