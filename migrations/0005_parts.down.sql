@@ -1,2 +1,2 @@
 -- The next attempts begin from the first byte, at the URLs of their tasks.
-DROP TABLE task_mirror, upload_resource, staged_body, resume_data, abandoned_part, partial;
+DROP TABLE result_hold, task_mirror, upload_resource, staged_body, resume_data, abandoned_part, partial;
