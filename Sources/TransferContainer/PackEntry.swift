@@ -34,7 +34,7 @@ struct PackEntry: Equatable, Sendable {
         offset = number(at: 16, Int64.self)
         length = Int(number(at: 24, UInt32.self))
         // What is given back with a wrong place would be others'.
-        guard (1...Packs.resultBytesMax).contains(length), offset >= PackFile.tableEnd else {
+        guard (1...Packs.resultBytesMax).contains(length), PackFile.mayBegin(at: offset) else {
             return nil
         }
         checksum = number(at: 28, UInt32.self)

@@ -46,6 +46,12 @@ final class PackFile: Sendable {
     /// The end of the table, where the first result begins.
     static let tableEnd = Int64(ResultLocation.packFences * PackEntry.bytes)
 
+    /// Whether a result can begin at an offset.
+    static func mayBegin(at offset: Int64) -> Bool {
+        let bytesMax = Int64(ResultLocation.packFences * Packs.resultBytesMax)
+        return offset % blockBytes == 0 && (tableEnd..<tableEnd + bytesMax).contains(offset)
+    }
+
     /// Returns the place of the next result after one of `length` bytes at `offset`.
     static func end(of offset: Int64, _ length: Int) -> Int64 {
         (offset + Int64(length) + blockBytes - 1) / blockBytes * blockBytes

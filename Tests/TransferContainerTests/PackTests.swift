@@ -59,6 +59,20 @@ import TransferTestSupport
         #expect(try world.content(task, 1) == PackWorld.bytes(10))
     }
 
+    /// Whatever a disk makes of an entry, it harms neither the process nor other results.
+    @Test(arguments: [.min, -1, 0, 4096, PackFile.tableEnd + 1, 1 << 40, .max] as [Int64])
+    func anEntryThatCannotBeIsNone(offset: Int64) throws {
+        let world = try PackWorld()
+        let (task, _) = try world.add(PackWorld.bytes(10), 1)
+        world.packs.close()
+        let file = try FileHandle(forWritingTo: URL(filePath: world.path(0)))
+        try file.seek(toOffset: UInt64(PackEntry.bytes + 16))
+        try file.write(contentsOf: withUnsafeBytes(of: offset.littleEndian) { Data($0) })
+        try file.close()
+        #expect(try world.container.size(of: world.place(task, 1)) == nil)
+        try world.container.removePart(at: world.place(task, 1))
+    }
+
     @Test func aRemovedResultGivesItsSpaceBack() throws {
         let world = try PackWorld()
         let (first, _) = try world.add(PackWorld.bytes(60_000), 1)
