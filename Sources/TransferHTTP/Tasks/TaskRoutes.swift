@@ -30,9 +30,9 @@ struct TaskRoutes: Sendable {
                 return try await TaskStream(request, to: session, by: submitter, key, context)
                     .response()
             }
-            let body = try await request.jsonBody()
+            var body = try await request.jsonBody()
             let answer = try await RequestResources.submitting(body.count) {
-                try await submit(body, of: request, under: lease, to: session)
+                try await submit(&body, of: request, under: lease, to: session)
             }
             return try answer.response(from: request, context: context)
         }
@@ -74,8 +74,9 @@ struct TaskRoutes: Sendable {
         }
     }
 
+    /// Submits the tasks of a body, which is emptied once they are read.
     private func submit(
-        _ body: [UInt8],
+        _ body: inout [UInt8],
         of request: Request,
         under lease: SubmissionLease?,
         to session: SessionAddress
@@ -87,11 +88,14 @@ struct TaskRoutes: Sendable {
             return answer
         }
         let (isBatch, submissions, answer) = try await RequestResources.decoding(body.count) {
+            [body] in
             let request = try SubmitRequest(body: body)
             let submissions = try request.submissions()
             let answer = try Self.receipt(of: submissions, isBatch: request.isBatch, session)
             return (request.isBatch, submissions, answer)
         }
+        // To store its tasks takes several times its memory.
+        body = []
         return try await submitter.submit(
             submissions,
             answer: answer,
