@@ -123,7 +123,13 @@ extension ChaosChecker {
         }
         // The remains of an invalidated session are removed with the session.
         let gone = history.tasks.filter { $0.state == nil }
+        // A failed download keeps its part for a retry by its client.
+        var keeping = history.tasks.filter { $0.state == "failed" && $0.asked.kind == .download }
         for path in history.files.keys where !wanted.contains(path) {
+            if let keeper = keeping.firstIndex(where: { isPart(path, of: $0) }) {
+                keeping.remove(at: keeper)
+                continue
+            }
             let isGone = gone.contains { isFile(path, of: $0) }
             require(isGone, .noFileIsNobodys, path)
         }
@@ -147,6 +153,13 @@ extension ChaosChecker {
     private func isFile(_ path: String, of task: ChaosHistory.Task) -> Bool {
         guard !path.hasSuffix(".part") else { return false }
         if let destination = task.asked.destination { return path == destination }
+        return path.split(separator: "/").last?.hasPrefix(task.id) ?? false
+    }
+
+    /// Returns whether a path is that of a part of a task's result.
+    private func isPart(_ path: String, of task: ChaosHistory.Task) -> Bool {
+        guard path.hasSuffix(".part") else { return false }
+        if let destination = task.asked.destination { return path.hasPrefix("\(destination).") }
         return path.split(separator: "/").last?.hasPrefix(task.id) ?? false
     }
 

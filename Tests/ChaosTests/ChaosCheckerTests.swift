@@ -23,6 +23,12 @@ import Testing
         #expect(ChaosChecker.violations(of: .good).isEmpty)
     }
 
+    @Test func aFailedDownloadMayKeepWhatItHas() {
+        var history = ChaosHistory.good
+        history.files["r\(ChaosTask.rivalSuffix).00000100000000ff.part"] = "x"
+        #expect(ChaosChecker.violations(of: history).isEmpty)
+    }
+
     @Test(arguments: mutants) func aMutantIsCaught(mutant: Mutant) {
         var history = ChaosHistory.good
         mutant.change(&history)
@@ -106,6 +112,10 @@ import Testing
         Mutant("a task outstanding for ever", .countsAreRight) { $0.sessions[0].outstanding = 1 },
         Mutant("a part left behind", .noFileIsNobodys) {
             $0.files["d.00000100000000ff.part"] = "x"
+        },
+        Mutant("a second part of a failed download", .noFileIsNobodys) {
+            $0.files["r\(ChaosTask.rivalSuffix).00000100000000fe.part"] = "x"
+            $0.files["r\(ChaosTask.rivalSuffix).00000100000000ff.part"] = "x"
         },
         Mutant("a second result", .noFileIsNobodys) {
             $0.files["stranger.0000010000000000"] = "x"
