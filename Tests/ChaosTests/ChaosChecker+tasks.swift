@@ -158,8 +158,10 @@ extension ChaosChecker {
 
     /// Returns whether a path is that of a part of a task's result.
     private func isPart(_ path: String, of task: ChaosHistory.Task) -> Bool {
-        guard path.hasSuffix(".part") else { return false }
-        if let destination = task.asked.destination { return path.hasPrefix("\(destination).") }
+        if let destination = task.asked.destination {
+            return path.hasPrefix("\(destination).") && path.hasSuffix(".part")
+        }
+        // Without a destination, it has the name of the result.
         return path.split(separator: "/").last?.hasPrefix(task.id) ?? false
     }
 
