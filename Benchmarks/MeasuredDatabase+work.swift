@@ -111,18 +111,8 @@ extension MeasuredDatabase {
         ending published: [TaskClaim] = []
     ) async throws -> (published: [TaskClaim], ended: Int) {
         let changed = try await completions.beginRenames(
-            claims.map { claim in
-                PendingRename(
-                    task: claim.task,
-                    fence: claim.fence,
-                    partFence: claim.fence,
-                    tenant: claim.tenant,
-                    session: claim.session,
-                    number: claim.number,
-                    destination: claim.destination,
-                    result: Self.result,
-                    metrics: AttemptMetrics()
-                )
+            claims.map {
+                PendingRename(of: $0, result: Self.result, metrics: AttemptMetrics())
             },
             ending: published.map { claim in
                 AttemptEnd(

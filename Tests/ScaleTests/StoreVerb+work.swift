@@ -79,18 +79,7 @@ extension StoreVerb {
         StoreVerb("beginRenames", pages: 1000) { stores, world in
             let claims = try await claim(stores, world)
             let published = try await stores.completions.beginRenames(
-                claims.map {
-                    PendingRename(
-                        task: $0.task,
-                        fence: $0.fence,
-                        partFence: $0.fence,
-                        tenant: $0.tenant,
-                        session: $0.session,
-                        number: $0.number,
-                        destination: nil,
-                        result: result
-                    )
-                }
+                claims.map { PendingRename(of: $0, result: result) }
             )
             return claims.count + 2 * published.count
         },

@@ -101,9 +101,14 @@ struct AttemptJudge {
             guard let failure else {
                 var result = result
                 result.checksums = Set(download.wanted).sorted { $0.algorithm < $1.algorithm }
-                completer.submit(
-                    .part(part, PendingRename(of: download, partFence: part.fence, result: result))
+                let pendingRename = PendingRename(
+                    of: download.claim,
+                    partFence: part.fence,
+                    result: result,
+                    metrics: download.metrics,
+                    resumption: download.resumption
                 )
+                completer.submit(.part(part, pendingRename))
                 return
             }
             var download = download
@@ -313,24 +318,5 @@ struct AttemptJudge {
 
     private func submit(_ attemptEnd: AttemptEnd) {
         completer.submit(.attemptEnd(attemptEnd, part: nil))
-    }
-}
-
-extension PendingRename {
-    /// Creates the pending rename of a finished attempt.
-    init(of download: EndedDownload, partFence: Fence, result: TransferResult) {
-        let claim = download.claim
-        self.init(
-            task: claim.task,
-            fence: claim.fence,
-            partFence: partFence,
-            tenant: claim.tenant,
-            session: claim.session,
-            number: claim.number,
-            destination: claim.destination,
-            result: result,
-            metrics: download.metrics,
-            resumption: download.resumption
-        )
     }
 }

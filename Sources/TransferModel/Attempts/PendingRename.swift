@@ -44,3 +44,30 @@ package struct PendingRename: Sendable {
         self.metrics = metrics
     }
 }
+
+extension PendingRename {
+    /// Creates the pending rename of an attempt by the worker that has claimed it; its part file is its
+    /// own unless `partFence` names that of an earlier one.
+    package init(
+        of claim: TaskClaim,
+        partFence: Fence? = nil,
+        result: TransferResult,
+        file: FileIdentity? = nil,
+        metrics: AttemptMetrics? = nil,
+        resumption: Resumption? = nil
+    ) {
+        self.init(
+            task: claim.task,
+            fence: claim.fence,
+            partFence: partFence ?? claim.fence,
+            tenant: claim.tenant,
+            session: claim.session,
+            number: claim.number,
+            destination: claim.destination,
+            result: result,
+            file: file,
+            metrics: metrics,
+            resumption: resumption
+        )
+    }
+}

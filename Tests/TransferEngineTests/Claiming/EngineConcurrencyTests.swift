@@ -234,13 +234,7 @@ import TransferTestSupport
     /// Returns the pending rename of a file of five bytes, complete and durable.
     private static func pendingRename(of claim: TaskClaim) -> PendingRename {
         PendingRename(
-            task: claim.task,
-            fence: claim.fence,
-            partFence: claim.fence,
-            tenant: claim.tenant,
-            session: claim.session,
-            number: claim.number,
-            destination: nil,
+            of: claim,
             result: TransferResult(
                 httpStatus: 200,
                 bytesReceived: 5,

@@ -45,13 +45,7 @@ struct OrphanedRename {
         let part = try PartFile(place, fence: claim.fence, in: container)
         try body.bytes.withUnsafeBytes { try part.write($0) }
         return PendingRename(
-            task: claim.task,
-            fence: claim.fence,
-            partFence: claim.fence,
-            tenant: claim.tenant,
-            session: claim.session,
-            number: claim.number,
-            destination: claim.destination,
+            of: claim,
             result: TransferResult(
                 httpStatus: 200,
                 bytesReceived: Int64(body.count),

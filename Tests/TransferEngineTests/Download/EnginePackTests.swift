@@ -179,13 +179,7 @@ import TransferTestSupport
             let bytes = Self.body(1).bytes
             let packed = try #require(try add(bytes, of: claim, to: packs, in: container))
             let pendingRename = PendingRename(
-                task: claim.task,
-                fence: claim.fence,
-                partFence: claim.fence,
-                tenant: claim.tenant,
-                session: claim.session,
-                number: claim.number,
-                destination: nil,
+                of: claim,
                 result: TransferResult(
                     httpStatus: 200,
                     bytesReceived: Int64(bytes.count),

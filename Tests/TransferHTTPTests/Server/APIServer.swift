@@ -292,16 +292,7 @@ extension APIServer {
         )
         for claim in claims {
             let published = try await stores.completions.beginRenames([
-                PendingRename(
-                    task: claim.task,
-                    fence: claim.fence,
-                    partFence: claim.fence,
-                    tenant: claim.tenant,
-                    session: claim.session,
-                    number: claim.number,
-                    destination: claim.destination,
-                    result: result
-                )
+                PendingRename(of: claim, result: result)
             ])
             #expect(published == [claim.task])
             let path = file(of: claim.task, destination: claim.destination, tenant: claim.tenant)
