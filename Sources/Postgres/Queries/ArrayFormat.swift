@@ -47,6 +47,9 @@ struct ArrayFormat {
         guard offset == bytes.byteCount else { throw Self.malformed(element) }
     }
 
+    /// The bytes for which room is made for each element: its length, and a UUID.
+    private static let elementBytes = 4 + 16
+
     /// Begins an array, whose elements are then appended.
     static func begin(
         count: Int,
@@ -54,6 +57,7 @@ struct ArrayFormat {
         element: PostgresType,
         in bytes: inout [UInt8]
     ) throws(PostgresError) {
+        bytes.reserveCapacity(bytes.count + (count + 1) * elementBytes)
         bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
         bytes.appendBigEndian(Int32(hasNull ? 1 : 0))
         bytes.appendBigEndian(element.rawValue)

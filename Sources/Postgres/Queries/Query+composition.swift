@@ -1,11 +1,11 @@
 extension Query.StringInterpolation {
     /// Inserts another query, with its values, as a part of this one.
     package mutating func appendInterpolation(_ part: Query) {
-        guard !part.binds.isEmpty else {
+        if part.binds.isEmpty || binds.isEmpty {
             sql += part.sql
-            return
+        } else {
+            append(part.sql, renumberedBy: binds.count)
         }
-        sql += Self.renumbered(part.sql, by: binds.count)
         binds += part.binds
     }
 
@@ -15,21 +15,22 @@ extension Query.StringInterpolation {
         sql += "$\(binds.count)"
     }
 
-    /// Returns `sql` with each placeholder `$n` replaced by `$(n + offset)`.
+    /// Appends `part` with each placeholder `$n` replaced by `$(n + offset)`.
     ///
     /// Dollar quoting does not occur in queries, so every `$` followed by digits is a placeholder.
-    private static func renumbered(_ sql: String, by offset: Int) -> String {
-        var result: [UInt8] = []
-        var rest = Array(sql.utf8)[...]
-        while let byte = rest.popFirst() {
-            result.append(byte)
-            guard byte == UInt8(ascii: "$") else { continue }
-            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            guard let number = Int(String(decoding: digits, as: UTF8.self)) else { continue }
-            rest = rest.dropFirst(digits.count)
-            result += String(number + offset).utf8
+    private mutating func append(_ part: String, renumberedBy offset: Int) {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        var pieces = part.utf8.split(
+            separator: UInt8(ascii: "$"),
+            omittingEmptySubsequences: false
+        )[...]
+        sql += Substring(pieces.removeFirst())
+        for piece in pieces {
+            sql += "$"
+            let end = piece.firstIndex { !digits.contains($0) } ?? piece.endIndex
+            if let number = Int(Substring(piece[..<end])) { sql += String(number + offset) }
+            sql += Substring(piece[end...])
         }
-        return String(decoding: result, as: UTF8.self)
     }
 }
 

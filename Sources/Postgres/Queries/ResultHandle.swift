@@ -34,22 +34,22 @@ internal import CLibPQ
         PostgresType(rawValue: unsafe PQftype(result, Int32(column)))
     }
 
-    /// Calls `body` with the bytes of a value; nil for NULL.
+    /// Calls `body` with the bytes of a value, unless it is NULL.
     ///
     /// Row and column must be within the counts.
-    func withValue<Value>(
+    func withValue(
         row: Int,
         column: Int,
-        _ body: (RawSpan) throws(PostgresError) -> Value
-    ) throws(PostgresError) -> Value? {
+        _ body: (RawSpan) throws(PostgresError) -> Void
+    ) throws(PostgresError) {
         let (row, column) = (Int32(row), Int32(column))
         guard unsafe PQgetisnull(result, row, column) == 0,
             let start = unsafe PQgetvalue(result, row, column)
-        else { return nil }
+        else { return }
         let count = Int(unsafe PQgetlength(result, row, column))
         // The bytes live as long as the result, which `self` keeps alive during the call.
         let span = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(start), byteCount: count)
-        return try body(span)
+        try body(span)
     }
 
     /// Returns a field of an error result, such as its SQLSTATE.

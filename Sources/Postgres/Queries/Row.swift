@@ -7,12 +7,13 @@ package struct Row: Sendable {
     ///
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column,
     ///   it is NULL, or it has another type.
+    @inlinable
     package func decode<Value: PostgresDecodable>(
         _ column: String,
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         guard let value = try decodeIfPresent(column, as: type) else {
-            throw PostgresError(.decoding, "column \(column) is NULL")
+            throw Self.isNull(column)
         }
         return value
     }
@@ -21,15 +22,32 @@ package struct Row: Sendable {
     ///
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column or
     ///   it has another type.
+    @inlinable
     package func decodeIfPresent<Value: PostgresDecodable>(
-        _ name: String,
+        _ column: String,
         as: Value.Type = Value.self
     ) throws(PostgresError) -> Value? {
+        var value: Value?
+        try read(column) { bytes, type throws(PostgresError) in
+            value = try Value.decode(bytes, type: type)
+        }
+        return value
+    }
+
+    /// Calls `body` with the bytes and the type of a column, unless it is NULL.
+    ///
+    /// It is apart from the generic functions, so that these are small enough to be compiled for
+    /// each type where they are called; a row of a claim has thirty columns.
+    @usableFromInline
+    func read(
+        _ name: String,
+        _ body: (RawSpan, PostgresType) throws(PostgresError) -> Void
+    ) throws(PostgresError) {
         let column = try table.column(name)
         do throws(PostgresError) {
-            return try table.result.withValue(row: index, column: column.index) {
+            try table.result.withValue(row: index, column: column.index) {
                 bytes throws(PostgresError) in
-                try Value.decode(bytes, type: column.type)
+                try body(bytes, column.type)
             }
         } catch {
             throw PostgresError(
@@ -38,5 +56,10 @@ package struct Row: Sendable {
                 details: error.details
             )
         }
+    }
+
+    @usableFromInline
+    static func isNull(_ column: String) -> PostgresError {
+        PostgresError(.decoding, "column \(column) is NULL")
     }
 }

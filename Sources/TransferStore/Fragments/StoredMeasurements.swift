@@ -6,11 +6,12 @@ import TransferModel
 /// one is added behind the others of its kind, and no row has to be rewritten.
 enum StoredMeasurements {
     static func text(of metrics: AttemptMetrics) -> String {
-        var text = ""
-        text.reserveCapacity(160)
+        // Of bytes, which takes a third of the time of adding texts to a text.
+        var text: [UInt8] = []
+        text.reserveCapacity(192)
         func add(_ number: Int64) {
-            text += String(number)
-            text += " "
+            text.append(decimal: number)
+            text.append(UInt8(ascii: " "))
         }
         func add(_ time: Duration) { add(time.microseconds) }
         func add(_ number: Int?) { add(Int64(number ?? 0)) }
@@ -33,10 +34,10 @@ enum StoredMeasurements {
         add(metrics.localPort)
         add(metrics.isConnectionReused ? 1 : 0)
         for word in [metrics.httpVersion, metrics.remoteAddress, metrics.localAddress] {
-            text += "\n"
-            text += word ?? ""
+            text.append(UInt8(ascii: "\n"))
+            if let word { text.append(contentsOf: word.utf8) }
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     static func metrics(_ text: String) throws(StoreError) -> AttemptMetrics {
@@ -81,6 +82,19 @@ enum StoredMeasurements {
         metrics.remoteAddress = word(2)
         metrics.localAddress = word(3)
         return metrics
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(decimal number: Int64) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        let start = count
+        var rest = number.magnitude
+        repeat {
+            append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        self[start...].reverse()
     }
 }
 
