@@ -22,7 +22,9 @@ struct Claimer {
 
     /// The time for which freed slots are gathered, so that a claim is worth its transaction;
     /// meanwhile the tasks claimed ahead start.
-    private static let gatherInterval: Duration = .milliseconds(4)
+    private static let gatherInterval: Duration = .milliseconds(8)
+    /// The same while there may be tasks of others, who have none claimed ahead.
+    private static let newsInterval: Duration = .milliseconds(2)
     /// The maximum number of tasks asked for at once.
     private static let claimMax = 256
     /// The longest time it claims without attending to anything else.
@@ -36,7 +38,8 @@ struct Claimer {
         while !Task.isCancelled {
             await signal.wait()
             if active.count > 0 {
-                do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
+                let interval = signal.hasNews ? Self.newsInterval : Self.gatherInterval
+                do { try await Task.sleep(for: interval) } catch { return }
             }
             do throws(StoreError) {
                 try await shards.tend(&queue)
@@ -51,8 +54,8 @@ struct Claimer {
         }
     }
 
-    /// Claims as long as there are slots and tasks for them and nothing else is due; otherwise
-    /// slots that become free during a claim would keep it from ever ending.
+    /// Claims as long as there are slots for as many tasks as one claim takes, and nothing else is
+    /// due; slots that become free during a claim are gathered for the next.
     private func fill(_ queue: inout QueueScan) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
         if signal.takePolled() { queue.isPolled = true }
@@ -97,6 +100,7 @@ struct Claimer {
             // The task served first gets the connection that is free; the others were claimed
             // ahead.
             starter.begin(claims.inOrder(of: grants))
+            guard count == Self.claimMax else { return signal.freed() }
         }
     }
 

@@ -2,6 +2,9 @@ import TransferModel
 
 /// The distribution of slots among tenants, hosts and flows.
 extension FairShare {
+    /// The number of tasks that each connection may serve before the next claim.
+    private static let turnsAhead = 2
+
     /// The slots that one distribution has given out so far.
     private struct Distribution {
         let now: ContinuousClock.Instant
@@ -36,7 +39,7 @@ extension FairShare {
         at now: ContinuousClock.Instant = .now
     ) -> [FlowGrant] {
         isStoredSinceGrants = false
-        let ahead = min(prefetch.count(now), settings.slots, settings.aheadMax)
+        let ahead = min(prefetch.count(now), settings.slots * Self.turnsAhead, settings.aheadMax)
         var given = Distribution(
             now: now,
             ahead: ahead,
@@ -149,9 +152,9 @@ extension FairShare {
         return min(atHost, cap + ahead(at: flow.hostKey, cap, given) - used)
     }
 
-    /// The number of tasks beyond the permitted connections, at most as many again.
+    /// The number of tasks beyond the permitted connections.
     private func ahead(at hostKey: HostKey, _ limit: Int, _ given: Distribution) -> Int {
-        min(prefetch.count(at: hostKey, given.now), limit, given.ahead)
+        min(prefetch.count(at: hostKey, given.now), limit * Self.turnsAhead, given.ahead)
     }
 
     /// The number of connections to a host that a tenant leaves to those that have none there.

@@ -24,6 +24,9 @@ final class QueueSignal: Sendable {
     /// Returns after a signal, or when the task is cancelled.
     func wait() async { await signal.wait() }
 
+    /// Whether ``takeAdded()`` has something to take.
+    var hasNews: Bool { isNews.load(ordering: .acquiring) }
+
     /// Whether tasks were added since the last call.
     func takeAdded() -> Bool { isNews.exchange(false, ordering: .acquiringAndReleasing) }
 

@@ -228,8 +228,7 @@ import TransferTestSupport
         for claim in claims where claim.flow != slow.flow {
             share.ended(claim.fence, bytes: 1, at: now)
         }
-        // The freed number, and as much again; never more than the host may have once more, and
-        // nothing beyond a tenant's maximum of running tasks.
+        // The freed number, and as much again; nothing beyond a tenant's maximum of running tasks.
         #expect(counts(now) == [12, 0, 2, 2])
         #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
         // A host that could not be asked for anything says nothing about its speed.
@@ -241,6 +240,27 @@ import TransferTestSupport
         )
         for claim in more { share.ended(claim.fence, bytes: 0, at: now + .seconds(1)) }
         #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
+    }
+
+    @Test func noMoreIsClaimedAheadThanTwoForEachConnection() {
+        var share = Self.share {
+            $0.aheadMax = 256
+            $0.perHost = 6
+            $0.slots = 64
+        }
+        let flow = Self.flow(1)
+        share.note([flow])
+        var fence: Int64 = 0
+        let now = ContinuousClock.now
+        var counts: [Int] = []
+        for _ in 0..<4 {
+            let grants = share.grants(256, at: now)
+            counts += grants.map(\.count)
+            for claim in Self.take(grants, from: [flow], in: &share, fence: &fence) {
+                share.ended(claim.fence, bytes: 1, at: now)
+            }
+        }
+        #expect(counts == [6, 12, 18, 18])
     }
 
     @Test func flowsAreRememberedUpToABound() {
