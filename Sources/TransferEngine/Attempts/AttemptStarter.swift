@@ -7,11 +7,8 @@ import TransferStore
 
 /// The part of the engine that starts the attempts of claimed tasks, and frees their slots when
 /// they have ended.
-struct AttemptStarter {
-    let store: QueueStore
-    let testHooks: TestHookStore
-    let copies: CopyStore
-    let pauses: PauseStore
+final class AttemptStarter: Sendable {
+    let stores: EngineStores
     let identity: WorkerIdentity
     let container: Container
     let packs: Packs
@@ -23,7 +20,6 @@ struct AttemptStarter {
     let reachability: Reachability
     let credentials: CredentialResolver
     let uploadResources: UploadResourceKeeper
-    let mirrors: MirrorStore
     let verifier: Verifier
     let judge: AttemptJudge
     let completer: AttemptCompleter
@@ -32,6 +28,47 @@ struct AttemptStarter {
     let logger: Logger
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
+
+    init(
+        stores: EngineStores,
+        identity: WorkerIdentity,
+        container: Container,
+        packs: Packs,
+        disk: BlockingPool<TenantID>,
+        curl: CurlLoop,
+        active: ActiveAttempts,
+        fairShare: SharedFairShare,
+        bandwidth: Bandwidth,
+        reachability: Reachability,
+        credentials: CredentialResolver,
+        verifier: Verifier,
+        judge: AttemptJudge,
+        completer: AttemptCompleter,
+        configuration: EngineConfiguration,
+        signal: QueueSignal,
+        logger: Logger,
+        onCheckpoint: @escaping @Sendable () -> Void
+    ) {
+        self.stores = stores
+        self.identity = identity
+        self.container = container
+        self.packs = packs
+        self.disk = disk
+        self.curl = curl
+        self.active = active
+        self.fairShare = fairShare
+        self.bandwidth = bandwidth
+        self.reachability = reachability
+        self.credentials = credentials
+        uploadResources = UploadResourceKeeper(store: stores.uploadResources, logger: logger)
+        self.verifier = verifier
+        self.judge = judge
+        self.completer = completer
+        self.configuration = configuration
+        self.signal = signal
+        self.logger = logger
+        self.onCheckpoint = onCheckpoint
+    }
 
     /// Starts claimed tasks: those that may show a credential, continue an upload, copy something, be at
     /// a mirror or fail for a test once that has been looked up, and those whose request must not be
@@ -51,8 +88,8 @@ struct AttemptStarter {
             guard admit(wait) else { continue }
             if claim.isIdempotent { repeatable.append(wait) } else { unrepeatable.append(wait) }
         }
-        whileExpected(repeatable) { await lookUp($0) }
-        whileExpected(unrepeatable) { await makeDurable($0) }
+        whileExpected(repeatable) { await self.lookUp($0) }
+        whileExpected(unrepeatable) { await self.makeDurable($0) }
     }
 
     private func whileExpected(
@@ -72,7 +109,7 @@ struct AttemptStarter {
     /// next claim would send it again.
     private func makeDurable(_ waits: [AttemptWait]) async {
         do throws(StoreError) {
-            try await store.makeClaimsDurable()
+            try await stores.queue.makeClaimsDurable()
         } catch {
             logger.debug("claims not durable", metadata: ["error": "\(error)"])
             for wait in waits { settle(wait, .release) }
@@ -89,14 +126,14 @@ struct AttemptStarter {
                 claims = try await uploadResources.store.resources(of: claims)
             }
             if claims.contains(where: { $0.request.copiedTask != nil }) {
-                claims = try await copies.sendingResults(claims)
+                claims = try await stores.copies.sendingResults(claims)
             }
             if claims.contains(where: \.hasMirrors) {
-                let places = try await mirrors.places(of: claims.filter(\.hasMirrors))
+                let places = try await stores.mirrors.places(of: claims.filter(\.hasMirrors))
                 for index in claims.indices { claims[index].turn(to: places[claims[index].task]) }
             }
             if claims.contains(where: { $0.request.sourceHostKey != nil }) {
-                let current = try await pauses.pauses()
+                let current = try await stores.pauses.pauses()
                 for (wait, claim) in zip(waits, claims) where claim.hasPausedSource(current) {
                     putOff(wait, claim)
                 }
@@ -105,7 +142,7 @@ struct AttemptStarter {
             }
             let tested = claims.filter(\.isForTests)
             if !tested.isEmpty {
-                let failures = try await testHooks.takeFailures(of: tested)
+                let failures = try await stores.testHooks.takeFailures(of: tested)
                 for (wait, claim) in zip(waits, claims) {
                     if let wanted = failures[claim.task] { fail(wait, claim, wanted.failure) }
                 }
@@ -117,7 +154,7 @@ struct AttemptStarter {
             for wait in waits { settle(wait, .release) }
             return
         }
-        await credentials.resolve(claims) { [waits] index, finding in
+        await credentials.resolve(claims) { [self, waits] index, finding in
             settle(waits[index], finding)
         }
     }
@@ -192,8 +229,8 @@ struct AttemptStarter {
         }
         // Another worker may have the task as soon as this one cannot be sure that others consider
         // it alive.
-        let mayBegin: @Sendable () -> Bool = { [identity] in
-            identity.isTrusted(claim.fence, at: .now)
+        let mayBegin: @Sendable () -> Bool = { [identity, fence = claim.fence] in
+            identity.isTrusted(fence, at: .now)
         }
         do throws(TransferFailure) {
             let url = try claim.parsedURL()
@@ -210,9 +247,9 @@ struct AttemptStarter {
                     active: active,
                     verifier: verifier,
                     mayBegin: mayBegin,
-                    onReached: { reachability.reached([claim]) },
+                    onReached: { [reachability] in reachability.reached([$0]) },
                     onCheckpoint: onCheckpoint,
-                    onEnd: { ended in
+                    onEnd: { [self] ended in
                         judge.ended(ended)
                         leave(
                             ended.claim,
@@ -232,8 +269,8 @@ struct AttemptStarter {
                     configuration: configuration,
                     uploadResources: uploadResources,
                     mayBegin: mayBegin,
-                    onReached: { reachability.reached([claim]) },
-                    onEnd: { ended in
+                    onReached: { [reachability] in reachability.reached([$0]) },
+                    onEnd: { [self] ended in
                         judge.ended(ended)
                         leave(ended.claim, bytes: ended.bytes)
                     }

@@ -2,7 +2,8 @@ import TransferContainer
 import TransferModel
 
 /// An item to be ended.
-enum CompletionEntry: Sendable {
+// Indirect, because it is far larger than a reference and passes through several queues.
+indirect enum CompletionEntry: Sendable {
     /// A complete file, not yet durable.
     case part(Part, PendingRename)
     /// A pending rename whose file is to be renamed, possibly one taken over from a dead worker.

@@ -2,7 +2,8 @@ import TransferContainer
 import TransferModel
 
 /// A change that the database has to be told of.
-enum CompletionStep: Sendable {
+// Indirect, because it is far larger than a reference and passes through several queues.
+indirect enum CompletionStep: Sendable {
     case rename(PendingRename, PartFile)
     /// An end; its part file, if there is one, is removed unless an attempt needs it.
     case end(AttemptEnd, part: Part?)

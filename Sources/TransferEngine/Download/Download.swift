@@ -23,7 +23,7 @@ final class Download: CurlSink, TransferAttempt {
     let configuration: EngineConfiguration
     let active: ActiveAttempts
     let verifier: Verifier
-    private let onReached: @Sendable () -> Void
+    private let onReached: @Sendable (TaskClaim) -> Void
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (EndedDownload) -> Void
     let connections: Connections
@@ -82,7 +82,7 @@ final class Download: CurlSink, TransferAttempt {
         active: ActiveAttempts,
         verifier: Verifier,
         mayBegin: @escaping @Sendable () -> Bool = { true },
-        onReached: @escaping @Sendable () -> Void,
+        onReached: @escaping @Sendable (TaskClaim) -> Void,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (EndedDownload) -> Void
     ) {
@@ -201,7 +201,7 @@ final class Download: CurlSink, TransferAttempt {
     func receive(head: ResponseHead) -> SinkVerdict {
         // The first head always comes from the task's own host, before any redirect. A 503 does not
         // show that the host serves.
-        if head.status != 503, state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
+        if head.status != 503, state.withLock({ $0.metrics.httpStatus == nil }) { onReached(claim) }
         return state.withLock { state in
             // This is another part that the first connection fetches.
             if state.segments != nil { return accept(head, on: Segments.lead, &state) }

@@ -175,10 +175,7 @@ struct EngineParts {
         credentials: CredentialResolver
     ) throws -> AttemptStarter {
         AttemptStarter(
-            store: stores.queue,
-            testHooks: stores.testHooks,
-            copies: stores.copies,
-            pauses: stores.pauses,
+            stores: stores,
             identity: identity,
             container: container,
             packs: packs,
@@ -189,11 +186,6 @@ struct EngineParts {
             bandwidth: bandwidth,
             reachability: hosts.reachability,
             credentials: credentials,
-            uploadResources: UploadResourceKeeper(
-                store: stores.uploadResources,
-                logger: logger
-            ),
-            mirrors: stores.mirrors,
             verifier: try Verifier(),
             judge: AttemptJudge(
                 container: container,

@@ -11,7 +11,7 @@ extension Exchange {
         let isFirst = state.withLock { state in
             state.metrics.httpStatus == nil && state.upload?.isAtOrigin ?? true
         }
-        if head.status != 503, isFirst { onReached() }
+        if head.status != 503, isFirst { onReached(claim) }
         return state.withLock { state in
             state.metrics.httpStatus = head.status
             state.body = []

@@ -23,7 +23,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let container: Container
     private let disk: BlockingPool<TenantID>
     let configuration: EngineConfiguration
-    let onReached: @Sendable () -> Void
+    let onReached: @Sendable (TaskClaim) -> Void
     let onEnd: @Sendable (EndedExchange) -> Void
     /// The maximum number of bytes kept of an answer.
     let answerBytesMax: Int
@@ -40,7 +40,7 @@ final class Exchange: CurlSink, TransferAttempt {
         configuration: EngineConfiguration,
         uploadResources: UploadResourceKeeper,
         mayBegin: @escaping @Sendable () -> Bool = { true },
-        onReached: @escaping @Sendable () -> Void,
+        onReached: @escaping @Sendable (TaskClaim) -> Void,
         onEnd: @escaping @Sendable (EndedExchange) -> Void
     ) {
         self.claim = claim

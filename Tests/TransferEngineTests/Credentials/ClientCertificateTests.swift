@@ -92,7 +92,7 @@ import TransferTestSupport
                         ConnectionSlots.Place(flow: $0.flow)
                     },
                     verifier: verifier,
-                    onReached: {},
+                    onReached: { _ in },
                     onCheckpoint: {}
                 ) { ended in
                     if case .finished = ended.end { return onEnd(true) }
@@ -107,7 +107,7 @@ import TransferTestSupport
                     disk: disk,
                     configuration: configuration,
                     uploadResources: keeper,
-                    onReached: {}
+                    onReached: { _ in }
                 ) { ended in
                     if case .finished = ended.end { return onEnd(true) }
                     onEnd(false)
