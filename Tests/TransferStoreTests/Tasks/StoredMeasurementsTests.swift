@@ -1,0 +1,31 @@
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// The text that measurements of an attempt are stored as.
+@Suite struct StoredMeasurementsTests {
+    @Test func eachNumberAndWordComesBack() throws {
+        var metrics = AttemptMetrics()
+        // Clocks may disagree, so that a step seems to have ended before it began.
+        metrics.fetchStart = .microseconds(-1_234_567)
+        metrics.total = .microseconds(10)
+        metrics.requestHeaderBytes = .min
+        metrics.responseBodyBytes = .max
+        metrics.redirects = 7
+        metrics.httpStatus = 200
+        metrics.isConnectionReused = true
+        metrics.httpVersion = "2"
+        metrics.localAddress = "::1"
+        let text = StoredMeasurements.text(of: metrics)
+        #expect(
+            text == """
+                -1234567 0 0 0 0 0 0 10 -9223372036854775808 0 0 9223372036854775807 7 1 200 0 0 1\u{20}
+                2
+
+                ::1
+                """
+        )
+        #expect(try StoredMeasurements.metrics(text) == metrics)
+    }
+}
