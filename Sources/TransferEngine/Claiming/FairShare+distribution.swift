@@ -2,7 +2,7 @@ import TransferModel
 
 /// The distribution of slots among tenants, hosts and flows.
 extension FairShare {
-    /// The number of tasks that each connection may serve before the next claim.
+    /// The maximum number of tasks claimed ahead for each connection that there may be.
     private static let turnsAhead = 2
 
     /// The slots that one distribution has given out so far.
