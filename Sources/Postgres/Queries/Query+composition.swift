@@ -26,9 +26,12 @@ extension Query.StringInterpolation {
         )[...]
         sql += Substring(pieces.removeFirst())
         for piece in pieces {
-            sql += "$"
             let end = piece.firstIndex { !digits.contains($0) } ?? piece.endIndex
-            if let number = Int(Substring(piece[..<end])) { sql += String(number + offset) }
+            guard let number = Int(Substring(piece[..<end])) else {
+                sql += "$\(Substring(piece))"
+                continue
+            }
+            sql += "$\(number + offset)"
             sql += Substring(piece[end...])
         }
     }

@@ -13,7 +13,7 @@ package struct Row: Sendable {
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         guard let value = try decodeIfPresent(column, as: type) else {
-            throw Self.isNull(column)
+            throw Self.nullFound(in: column)
         }
         return value
     }
@@ -59,7 +59,7 @@ package struct Row: Sendable {
     }
 
     @usableFromInline
-    static func isNull(_ column: String) -> PostgresError {
+    static func nullFound(in column: String) -> PostgresError {
         PostgresError(.decoding, "column \(column) is NULL")
     }
 }
