@@ -8,26 +8,26 @@ import TransferStore
 /// The part of the engine that starts the attempts of claimed tasks, and frees their slots when
 /// they have ended.
 final class AttemptStarter: Sendable {
-    let stores: EngineStores
-    let identity: WorkerIdentity
-    let container: Container
-    let packs: Packs
-    let disk: BlockingPool<TenantID>
-    let curl: CurlLoop
-    let active: ActiveAttempts
-    let fairShare: SharedFairShare
-    let bandwidth: Bandwidth
-    let reachability: Reachability
-    let credentials: CredentialResolver
-    let uploadResources: UploadResourceKeeper
-    let verifier: Verifier
-    let judge: AttemptJudge
-    let completer: AttemptCompleter
-    let configuration: EngineConfiguration
-    let signal: QueueSignal
-    let logger: Logger
+    private let stores: EngineStores
+    private let identity: WorkerIdentity
+    private let container: Container
+    private let packs: Packs
+    private let disk: BlockingPool<TenantID>
+    private let curl: CurlLoop
+    private let active: ActiveAttempts
+    private let fairShare: SharedFairShare
+    private let bandwidth: Bandwidth
+    private let reachability: Reachability
+    private let credentials: CredentialResolver
+    private let uploadResources: UploadResourceKeeper
+    private let verifier: Verifier
+    private let judge: AttemptJudge
+    private let completer: AttemptCompleter
+    private let configuration: EngineConfiguration
+    private let signal: QueueSignal
+    private let logger: Logger
     /// Called when a download has something that should be stored soon.
-    let onCheckpoint: @Sendable () -> Void
+    private let onCheckpoint: @Sendable () -> Void
 
     init(
         stores: EngineStores,
@@ -123,7 +123,7 @@ final class AttemptStarter: Sendable {
         var claims = waits.map(\.claim)
         do throws(StoreError) {
             if claims.contains(where: { $0.resumableUpload != nil }) {
-                claims = try await uploadResources.store.resources(of: claims)
+                claims = try await stores.uploadResources.resources(of: claims)
             }
             if claims.contains(where: { $0.request.copiedTask != nil }) {
                 claims = try await stores.copies.sendingResults(claims)

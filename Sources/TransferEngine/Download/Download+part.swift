@@ -188,7 +188,7 @@ extension Download {
 /// The handling of a body that is so small that it is gathered in memory until the attempt ends.
 extension Download {
     /// Whether a response brings so little that a file for it alone would be most of its cost.
-    func isSmall(_ head: ResponseHead) -> Bool {
+    private func isSmall(_ head: ResponseHead) -> Bool {
         // Of a coded body only the length before decoding is known.
         guard claim.destination == nil, head["Content-Encoding"] == nil,
             let length = head.contentLength
