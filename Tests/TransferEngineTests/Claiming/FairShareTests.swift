@@ -242,12 +242,9 @@ import TransferTestSupport
         #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
     }
 
-    @Test func noMoreIsClaimedAheadThanTwoForEachConnection() {
-        var share = Self.share {
-            $0.aheadMax = 256
-            $0.perHost = 6
-            $0.slots = 64
-        }
+    @Test(arguments: [(perHost: 6, slots: 64), (perHost: 64, slots: 6)])
+    func noMoreIsClaimedAheadThanTwoForEachConnection(perHost: Int, slots: Int) {
+        var share = Self.share { ($0.aheadMax, $0.perHost, $0.slots) = (256, perHost, slots) }
         let flow = Self.flow(1)
         share.note([flow])
         var fence: Int64 = 0

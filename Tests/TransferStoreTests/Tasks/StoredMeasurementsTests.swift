@@ -7,7 +7,7 @@ import TransferModel
 @Suite struct StoredMeasurementsTests {
     @Test func eachNumberAndWordComesBack() throws {
         var metrics = AttemptMetrics()
-        // Clocks may disagree, so that a step seems to have ended before it began.
+        // What was measured is kept, also where it makes no sense.
         metrics.fetchStart = .microseconds(-1_234_567)
         metrics.total = .microseconds(10)
         metrics.requestHeaderBytes = .min
