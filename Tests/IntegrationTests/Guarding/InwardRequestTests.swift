@@ -61,9 +61,15 @@ import TransferWire
         #expect(items.allSatisfy { $0.state == "failed" })
         let denied = items.count { $0.error?.code == "egress_denied" }
         #expect(denied > 2000)
-        // What is left are names that nobody has.
-        let others = Set(items.compactMap(\.error?.code)).subtracting(["egress_denied"])
-        #expect(others.isSubset(of: ["could_not_resolve_host"]), "\(others)")
+        // What is left are names that nobody has, because of the dot at their end. A name server may
+        // say so, or be silent until there is no more time.
+        for item in items where item.error?.code != "egress_denied" {
+            #expect(
+                ["could_not_resolve_host", "timed_out"].contains(item.error?.code)
+                    && item.url.hasSuffix(".:\(origin.port)/"),
+                "\(item)"
+            )
+        }
         #expect(origin.log.now.connectionsAccepted == 0)
         #expect(await service.terminate() == 0)
     }
