@@ -13,6 +13,8 @@ struct Answer: Sendable {
     var isReplay = false
     /// The entity tag of the document in the body.
     private(set) var etag: String?
+    /// The receipts in the body, if it has such.
+    private var receipts: SubmissionReceipts?
     /// The preference of the request that was followed.
     var preferenceApplied: String?
 
@@ -37,11 +39,17 @@ struct Answer: Sendable {
         return answer
     }
 
+    /// The answer to a submission.
+    init(_ receipts: SubmissionReceipts, location: String? = nil) throws {
+        self.init(status: .accepted, location: location, body: try receipts.body())
+        self.receipts = receipts
+    }
+
     /// Repeats an earlier answer.
-    init(replaying response: IdempotencyRecord.Response) {
+    init(replaying response: IdempotencyRecord.Response) throws {
         status = HTTPResponse.Status(code: response.status)
         location = response.location
-        body = response.body
+        body = try SubmissionReceipts(kept: response.body)?.body() ?? response.body
         isReplay = true
     }
 
@@ -51,9 +59,13 @@ struct Answer: Sendable {
         self.body = body
     }
 
-    /// The form in which the answer is kept under an idempotency key.
-    var stored: IdempotencyRecord.Response {
-        IdempotencyRecord.Response(status: status.code, location: location, body: body)
+    /// Returns the form in which the answer is kept under an idempotency key.
+    func stored() throws -> IdempotencyRecord.Response {
+        IdempotencyRecord.Response(
+            status: status.code,
+            location: location,
+            body: try receipts?.kept() ?? body
+        )
     }
 }
 

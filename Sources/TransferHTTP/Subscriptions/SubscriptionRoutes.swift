@@ -77,11 +77,11 @@ struct SubscriptionRoutes: Sendable {
         let result = try await stores.subscriptions.createSubscription(
             subscription,
             secret: secret,
-            idempotency: key?.record(of: answer)
+            idempotency: try key?.record(of: answer)
         )
         switch result {
         case .created: return answer
-        case .replay(let response): return Answer(replaying: response)
+        case .replay(let response): return try Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
         }
     }
@@ -165,7 +165,7 @@ struct SubscriptionRoutes: Sendable {
             id: id,
             to: secret,
             othersExpireAt: expiry,
-            idempotency: key?.record(of: answer)
+            idempotency: try key?.record(of: answer)
         )
         switch result {
         case .rotated: return answer
@@ -175,7 +175,7 @@ struct SubscriptionRoutes: Sendable {
                 .tooManySecrets,
                 "\(SigningSecret.livingMax) secrets sign already; `overlap_seconds` 0 ends them."
             )
-        case .replay(let response): return Answer(replaying: response)
+        case .replay(let response): return try Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
         }
     }

@@ -34,7 +34,7 @@ struct Submitter: Sendable {
                 tenant: session.tenant,
                 client: session.client,
                 sessionIdentifier: session.identifier,
-                idempotency: key?.record(of: answer),
+                idempotency: try key?.record(of: answer),
                 lease: lease
             )
         }
@@ -58,7 +58,7 @@ struct Submitter: Sendable {
                 .unknownResumeData,
                 "Resume data is there once, for one task; submit without it to start over."
             )
-        case .replay(let response): return Answer(replaying: response)
+        case .replay(let response): return try Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
         }
     }
@@ -103,37 +103,4 @@ struct Submitter: Sendable {
         .invalidValue,
         "Must be a completed download whose result is kept."
     )
-}
-
-extension SessionAddress {
-    /// Returns the receipts of tasks in JSON, made before the tasks are stored so that a repetition
-    /// gets the same.
-    func receipts(
-        of submissions: [TaskSubmission],
-        as form: ReceiptWriter.Form
-    ) throws -> [UInt8] {
-        let now = Date()
-        var receipts = try ReceiptWriter(
-            form,
-            sessionIdentifier: identifier,
-            count: submissions.count
-        )
-        for submission in submissions {
-            try receipts.append(
-                id: submission.id.description,
-                kind: submission.request.kind.rawValue,
-                clientString: submission.clientString?.string,
-                state: submission.initialState(at: now).rawValue
-            )
-        }
-        return receipts.finish()
-    }
-}
-
-extension TaskSubmission {
-    /// Returns the state in which the task is created.
-    fileprivate func initialState(at now: Date) -> TransferState {
-        guard autostart, request.upload != .staged else { return .suspended }
-        return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued
-    }
 }

@@ -248,10 +248,9 @@ struct TaskRoutes: Sendable {
             } else {
                 APIPath.tasks(ofSession: session.identifier, of: session.client.nameInLinks)
             }
-        return Answer(
-            status: .accepted,
-            location: location,
-            body: try session.receipts(of: submissions, as: isBatch ? .batch : .single)
+        return try Answer(
+            SubmissionReceipts(of: submissions, as: isBatch ? .batch : .single, in: session),
+            location: location
         )
     }
 }
@@ -292,7 +291,7 @@ extension IdempotencyStore {
         )
         return switch found {
         case .none: nil
-        case .replay(let response): Answer(replaying: response)
+        case .replay(let response): try Answer(replaying: response)
         case .mismatch: throw Problem(.idempotencyKeyReused)
         }
     }

@@ -120,11 +120,12 @@ struct TaskStream: Sendable {
             // The next part is the client's to send.
             defer { resources?.pauseWork() }
             return try await RequestResources.submitting(byteCount) {
-                let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
+                let (submissions, answer) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)
-                    return (submissions, try session.receipts(of: submissions, as: .lines))
+                    let receipts = SubmissionReceipts(of: submissions, as: .lines, in: session)
+                    return (submissions, try Answer(receipts))
                 }
-                return try await submit(submissions, receipts, part, key)
+                return try await submit(submissions, answer, part, key)
             }
         }
     }
@@ -146,13 +147,13 @@ struct TaskStream: Sendable {
 
     private func submit(
         _ submissions: [TaskSubmission],
-        _ receipts: [UInt8],
+        _ answer: Answer,
         _ part: [TaskLines.Line],
         _ key: IdempotencyKey?
     ) async throws -> Answer {
         try await submitter.submit(
             submissions,
-            answer: Answer(status: .accepted, body: receipts),
+            answer: answer,
             key: key,
             to: session
         ) { faults in

@@ -54,6 +54,11 @@ extension UUID {
         words.high == other.words.high && words.low == other.words.low &+ 1
     }
 
+    /// Returns the identifier `count` places after this one among those that follow each other.
+    package func advanced(by count: Int) -> UUID {
+        UUID(words.high, words.low &+ UInt64(truncatingIfNeeded: count))
+    }
+
     /// Its bytes, the first of which are the most significant ones, as two numbers.
     private var words: (high: UInt64, low: UInt64) {
         withUnsafeBytes(of: uuid) { bytes in

@@ -1,3 +1,4 @@
+import Postgres
 import Testing
 import TransferTestSupport
 import TransferWire
@@ -79,6 +80,35 @@ import TransferWire
             )
             #expect(tenant.status == 202)
             #expect(tenant.body != first.body)
+        }
+    }
+
+    @Test(arguments: ["application/json", TaskStream.mediaType])
+    func aThousandReceiptsAreRepeatedAndTakeNoRoom(type: String) async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let tasks = (0..<1000).map { #"{"url": "http://origin.example/\#($0)"}"# }
+            let isList = type == "application/json"
+            let body = tasks.joined(separator: isList ? "," : "\n")
+            func submit() async throws -> HTTPClient.Answer {
+                try await server.send(
+                    "POST",
+                    "\(session)/tasks",
+                    isList ? "[\(body)]" : body,
+                    fields: [("Idempotency-Key", "k"), ("Content-Type", type)]
+                )
+            }
+            let first = try await submit()
+            let again = try await submit()
+            #expect(first.status == 202)
+            #expect(first.body.count > 100_000)
+            #expect(again.fields["idempotency-replayed"] == "true")
+            #expect(again.body == first.body)
+            let connection = try await TestDatabase.current.connection()
+            let kept = try await connection.execute(
+                "SELECT octet_length(body) AS bytes FROM idempotency_key"
+            )
+            #expect(try kept.map { try $0.decode("bytes", as: Int32.self) < 500 } == [true])
         }
     }
 

@@ -36,6 +36,7 @@ import TransferModel
         #expect(ids.map(\.text) == ids.map(\.text).sorted())
         #expect(zip(ids, ids.dropFirst()).allSatisfy { $1.follows($0) })
         #expect(!ids[0].follows(ids[1]) && !ids[2].follows(ids[0]) && !ids[0].follows(ids[0]))
+        #expect(ids.indices.allSatisfy { ids[0].advanced(by: $0) == ids[$0] })
         for id in ids {
             let bytes = Self.bytes(id)
             #expect(bytes.prefix(6) == Self.bytes(.version7(at: now)).prefix(6))
@@ -51,6 +52,7 @@ import TransferModel
         let next = try #require(UUID(uuidString: "01900000-0000-7000-8000-000000000100"))
         let sameEnd = try #require(UUID(uuidString: "01900000-0001-7000-8000-000000000100"))
         #expect(next.follows(last))
+        #expect(last.advanced(by: 1) == next)
         #expect(!sameEnd.follows(last))
     }
 

@@ -5,7 +5,7 @@
 /// the task.
 public struct ReceiptWriter {
     /// The form of an answer with receipts.
-    public enum Form: Sendable {
+    public enum Form: String, Codable, Sendable {
         /// The only receipt.
         case single
         /// A ``BatchReceipt``.

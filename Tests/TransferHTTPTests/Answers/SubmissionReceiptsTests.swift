@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite struct SubmissionReceiptsTests {
+    private static let session = SessionAddress(
+        tenant: TenantID(UUID()),
+        client: .default,
+        identifier: "a/b \"c\" é"
+    )
+
+    /// Makes tasks whose identifiers follow each other, of kinds and states in turn.
+    private static func submissions(
+        _ count: Int,
+        _ change: (Int, inout TaskSubmission) -> Void = { _, _ in }
+    ) -> [TaskSubmission] {
+        UUID.consecutiveVersion7(count: count).enumerated().map { index, id in
+            var submission = TaskSubmission(
+                id: TaskID(id),
+                url: "http://a.example/\(index)",
+                hostKey: HostKey(rawValue: 1)
+            )
+            change(index, &submission)
+            return submission
+        }
+    }
+
+    /// Returns the body as the encoder makes it of each receipt.
+    private static func encoded(
+        _ submissions: [TaskSubmission],
+        _ state: (Int) -> String
+    ) throws -> [UInt8] {
+        let items = submissions.enumerated().map { index, submission in
+            TaskReceipt(
+                id: submission.id.description,
+                kind: submission.request.kind.rawValue,
+                clientPersistedString: submission.clientString?.string,
+                sessionIdentifier: session.identifier,
+                state: state(index),
+                location: APIPath.task(submission.id.description)
+            )
+        }
+        return try WireEncoder.encode(BatchReceipt(items: items))
+    }
+
+    private static func restored(_ receipts: SubmissionReceipts) throws -> SubmissionReceipts? {
+        try SubmissionReceipts(kept: try receipts.kept())
+    }
+
+    @Test func tasksThatDifferOnlyInTheirURLsTakeNoRoom() throws {
+        let submissions = Self.submissions(1000)
+        let receipts = SubmissionReceipts(of: submissions, as: .batch, in: Self.session)
+        #expect(try receipts.body() == Self.encoded(submissions) { _ in "queued" })
+        #expect(try receipts.kept().count < 300)
+        #expect(try Self.restored(receipts)?.body() == receipts.body())
+    }
+
+    /// Each place has another mixture of what ends a run: kind, state, client string, identifier.
+    @Test func whateverDiffersIsKept() throws {
+        var submissions = Self.submissions(64) { index, submission in
+            if index & 1 != 0 { submission.clientString = ClientString("\(index) \0 \"é\u{2028}") }
+            if index & 2 != 0 { submission.autostart = false }
+            if index & 4 != 0 { submission.request = TransferRequest(kind: .data) }
+            if index & 8 != 0 { submission.earliestBeginAt = .distantFuture }
+        }
+        submissions.swapAt(40, 50)
+        submissions += Self.submissions(2)
+        for form in [ReceiptWriter.Form.batch, .lines] {
+            let receipts = SubmissionReceipts(of: submissions, as: form, in: Self.session)
+            #expect(try Self.restored(receipts)?.body() == receipts.body())
+        }
+        let receipts = SubmissionReceipts(of: submissions, as: .batch, in: Self.session)
+        let body = try Self.encoded(submissions) { index in
+            submissions[index].autostart
+                ? submissions[index].earliestBeginAt == nil ? "queued" : "scheduled" : "suspended"
+        }
+        #expect(try receipts.body() == body)
+    }
+
+    @Test func otherAnswersAreNoReceipts() throws {
+        for answer in ["", "{}", #"{"items":[]}"#] {
+            #expect(try SubmissionReceipts(kept: Array(answer.utf8)) == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("\"count\":3", "\"count\":4"), ("\"count\":3", "\"count\":-1"),
+        ("\"count\":3", "\"count\":0"), ("\"count\":3", "\"count\":9223372036854775807"),
+        ("\"runs\"", "\"rans\""), ("batch", "bitch"),
+    ])
+    func whatIsDamagedIsAnError(part: String, damaged: String) throws {
+        let submissions = Self.submissions(3) { index, submission in
+            submission.clientString = ClientString("\(index)")
+        }
+        let receipts = SubmissionReceipts(of: submissions, as: .batch, in: Self.session)
+        let text = String(decoding: try receipts.kept(), as: UTF8.self)
+        #expect(text.contains(part))
+        let bytes = Array(text.replacing(part, with: damaged).utf8)
+        #expect(throws: DecodingError.self) { try SubmissionReceipts(kept: bytes) }
+    }
+}
