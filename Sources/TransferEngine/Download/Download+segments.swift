@@ -19,7 +19,9 @@ extension Download {
             written: part.written,
             range: state.machine.resumePoint?.range ?? 0..<identity.total,
             connectionsMax: mayDivide ? connectionsMax : 1,
+            triesAll: claim.options.segmentsMax != nil,
             settings: configuration.segments,
+            latency: .now - state.startedAt - state.metrics.fetchStart,
             at: .now
         )
     }

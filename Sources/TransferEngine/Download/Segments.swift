@@ -78,14 +78,17 @@ struct Segments {
     /// The highest number of connections at once.
     private(set) var peak = 1
 
-    /// Creates a download with the lead connection, whose response brings `range`.
+    /// Creates a download with the lead connection, whose response brings `range` and took
+    /// `latency` to come; `triesAll` whether the first trial is with all connections.
     init(
         etag: String,
         total: Int64,
         written: ByteRangeSet,
         range: Range<Int64>,
         connectionsMax: Int,
+        triesAll: Bool = false,
         settings: Settings,
+        latency: Duration,
         at now: Instant
     ) {
         self.etag = etag
@@ -100,7 +103,9 @@ struct Segments {
         ramp = SegmentRamp(
             connectionsFirst: settings.connectionsFirst,
             connectionsMax: connectionsMax,
+            triesAll: triesAll,
             sampleInterval: settings.sampleInterval,
+            latency: latency,
             bytes: written.count,
             at: now
         )

@@ -9,26 +9,36 @@ import Testing
 
     /// Runs against a line on which `rate` returns the bytes a second for a number of connections.
     ///
-    /// All wanted connections up to `slots` are there at once.
+    /// All wanted connections up to `slots` are there after `latency`.
     private static func found(
         max: Int = 16,
         slots: Int = 16,
+        latency: Duration = .zero,
+        triesAll: Bool = false,
         rate: (Int) -> Double
-    ) -> (target: Int, peak: Int) {
-        var ramp = SegmentRamp(connectionsMax: max, sampleInterval: interval, bytes: 0, at: start)
+    ) -> (target: Int, peak: Int, atPeak: Duration) {
+        var ramp = SegmentRamp(
+            connectionsMax: max,
+            triesAll: triesAll,
+            sampleInterval: interval,
+            latency: latency,
+            bytes: 0,
+            at: start
+        )
         var bytes = 0.0
-        var peak = 1
-        for step in 1...600 {
-            let flowing = min(ramp.target, slots)
-            peak = Swift.max(peak, flowing)
-            bytes += rate(flowing) / 50
-            ramp.note(
-                bytes: Int64(bytes),
-                flowing: flowing,
-                at: start + .milliseconds(20 * step)
-            )
+        var targets: [Int] = []
+        var flowing = 1
+        var (peak, atPeak) = (1, Duration.zero)
+        for step in 0..<2400 {
+            let time: Duration = .milliseconds(5 * step)
+            bytes += rate(flowing) / 200
+            ramp.note(bytes: Int64(bytes), flowing: flowing, at: start + time)
+            targets.append(ramp.target)
+            let asked = targets.dropLast(Int(latency / .milliseconds(5))).last ?? 1
+            flowing = min(asked, ramp.target, slots)
+            if flowing > peak { (peak, atPeak) = (flowing, time) }
         }
-        return (ramp.target, peak)
+        return (ramp.target, peak, atPeak)
     }
 
     @Test func allAreUsedWhereEachBringsAsMuch() {
@@ -50,6 +60,38 @@ import Testing
         // The line is full with six: sixteen bring too little, eight half of their share.
         #expect(Self.found { min(Double($0), 6) * 1e6 }.target == 8)
         #expect(Self.found { min(Double($0), 5) * 1e6 }.target == 4)
+    }
+
+    /// The line of the connections is slower than a measurement: none waits for another.
+    @Test(arguments: [Duration.milliseconds(20), .milliseconds(80), .milliseconds(300)])
+    func onALongLineTheNextAreAskedForMeanwhile(latency: Duration) {
+        let all = Self.found(latency: latency) { Double($0) * 1e6 }
+        #expect(all.target == 16)
+        // The first are there when one has been measured, the others a quarter of that and once
+        // more the latency later, with a step of five for each decision.
+        #expect(all.atPeak <= max(Self.interval, latency) + .milliseconds(25 + 15) + latency)
+        let full = Self.found(latency: latency) { _ in 1e8 }
+        #expect(full.target == 1)
+        #expect(full.peak == 4)
+        #expect(Self.found(latency: latency) { min(Double($0), 2) * 1e6 }.target == 2)
+        #expect(Self.found(latency: latency) { min(Double($0), 4) * 1e6 }.target == 4)
+        #expect(Self.found(latency: latency) { min(Double($0), 6) * 1e6 }.target == 8)
+    }
+
+    @Test(arguments: [Duration.zero, .milliseconds(80)])
+    func whatAClientHasSaidIsTriedFirst(latency: Duration) {
+        func found(_ rate: (Int) -> Double) -> (target: Int, peak: Int, atPeak: Duration) {
+            Self.found(latency: latency, triesAll: true, rate: rate)
+        }
+        let all = found { Double($0) * 1e6 }
+        #expect(all.target == 16)
+        #expect(all.atPeak <= Self.interval + .milliseconds(10))
+        let full = found { _ in 1e8 }
+        #expect(full.target == 1)
+        #expect(full.peak == 16)
+        for line in [2, 4, 8] {
+            #expect(found { Double(min($0, line)) * 1e6 }.target == line)
+        }
     }
 
     @Test func whatHasNoSlotIsTriedAgainAndNotBlamed() {
