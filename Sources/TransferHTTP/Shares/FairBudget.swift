@@ -30,6 +30,8 @@ final class FairBudget: Sendable {
     let name: SharedLimit
     private let max: Int
     private let perTenantMax: Int
+    /// The part of a tenant beside which no other is there; nil for the usual one.
+    private let alone: (max: Int, presence: TenantPresence)?
     private let waitMax: Duration
     private let state = Mutex(State())
 
@@ -37,11 +39,13 @@ final class FairBudget: Sendable {
         _ name: SharedLimit,
         max: Int,
         perTenantMax: Int,
+        alone: (max: Int, presence: TenantPresence)? = nil,
         waitMax: Duration = FairBudget.waitMax
     ) {
         self.name = name
         self.max = max
         self.perTenantMax = perTenantMax
+        self.alone = alone
         self.waitMax = waitMax
     }
 
@@ -162,7 +166,9 @@ final class FairBudget: Sendable {
     }
 
     private func isWithinPart(_ count: Int, _ tenant: TenantID?, _ state: State) -> Bool {
-        guard let held = tenant.flatMap({ state.takenBy[$0] }) else { return true }
-        return count <= perTenantMax - held
+        guard let tenant, let held = state.takenBy[tenant] else { return true }
+        if count <= perTenantMax - held { return true }
+        guard let alone, count <= alone.max - held else { return false }
+        return alone.presence.isAlone(tenant)
     }
 }

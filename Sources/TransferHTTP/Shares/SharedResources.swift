@@ -8,7 +8,7 @@ final class SharedResources: Sendable {
     let bodies: FairBudget
     /// Large submissions between their first byte decoded and their commit.
     let submissions: FairBudget
-    /// Submissions that are being decoded, one of a tenant.
+    /// Submissions that are being decoded, one of a tenant; two of one that is alone.
     let decodings: FairBudget
     /// Submissions of so many tasks that each has its own transaction, while they are stored: they
     /// must not take all connections to the database.
@@ -24,11 +24,15 @@ final class SharedResources: Sendable {
     /// The threads for long work on JSON, so that no other request waits behind it.
     let threads: NIOThreadPool
 
-    static let threadCount = 2
+    /// One more than a tenant can have work for.
+    static let threadCount = decodingsAloneMax + 1
+    static let decodingsAloneMax = 2
     /// Half of the processors, because a database on the same machine needs as many: on two
     /// processors, a second submission of the same tenant costs the others what it gains.
     static let storingsPerTenantMax = min(2, max(1, Processors.count / 2))
-    static let storingsMax = storingsPerTenantMax + 1
+    /// What it takes to keep all processors busy, where nobody else needs them.
+    static let storingsAloneMax = 2
+    static let storingsMax = storingsAloneMax + 1
     /// The bytes of all submissions decoded at once, which take several times as much memory.
     static let submissionBytesMax = Request.bodyBytesMax
     static let answerBytesMax = 24 * 1024 * 1024
@@ -53,11 +57,17 @@ final class SharedResources: Sendable {
             // One at a time.
             perTenantMax: 0
         )
-        decodings = FairBudget(.submissionBytes, max: Self.threadCount, perTenantMax: 0)
+        decodings = FairBudget(
+            .submissionBytes,
+            max: Self.threadCount,
+            perTenantMax: 1,
+            alone: (Self.decodingsAloneMax, presence)
+        )
         storings = FairBudget(
             .submissions,
             max: Self.storingsMax,
-            perTenantMax: Self.storingsPerTenantMax
+            perTenantMax: Self.storingsPerTenantMax,
+            alone: (Self.storingsAloneMax, presence)
         )
         answers = FairBudget(
             .answerBytes,

@@ -22,6 +22,26 @@ import TransferTestSupport
         #expect(budget.taken == 10)
     }
 
+    @Test func whoIsAloneGetsMore() {
+        let presence = TenantPresence()
+        let now = ContinuousClock.now
+        let budget = FairBudget(.submissions, max: 4, perTenantMax: 1, alone: (3, presence))
+        presence.note(first, at: now)
+        #expect(budget.takeNow(1, for: first))
+        #expect(budget.takeNow(2, for: first))
+        // Something is left for whoever comes.
+        #expect(!budget.takeNow(1, for: first))
+        presence.note(second, at: now)
+        #expect(budget.takeNow(1, for: second))
+        budget.giveBack(1, of: first)
+        #expect(!budget.takeNow(1, for: first))
+        budget.giveBack(1, of: second)
+        budget.giveBack(2, of: first)
+        presence.note(first, at: now)
+        #expect(budget.takeNow(1, for: first))
+        #expect(!budget.takeNow(1, for: first))
+    }
+
     @Test func whatIsLargerThanAllIsServedAlone() {
         let budget = FairBudget(.submissionBytes, max: 10, perTenantMax: 0)
         #expect(budget.takeNow(20, for: first))
