@@ -2,6 +2,14 @@ package import Foundation
 
 /// A client's validated request for one transfer.
 package struct TaskSubmission: Sendable {
+    /// The options, for which there is no room in each of a thousand submissions that have none.
+    private enum OwnOptions {
+        case none
+        indirect case some(TransferOptions)
+
+        init(_ options: TransferOptions) { self = options.isEmpty ? .none : .some(options) }
+    }
+
     package let id: TaskID
     package var url: String
     /// The host that the task counts against.
@@ -15,8 +23,16 @@ package struct TaskSubmission: Sendable {
     package var priority: TaskPriority
     /// The resume data of a cancelled task from which this one continues.
     package var resumeData: ResumeDataID?
-    package var options: TransferOptions
     package var request: TransferRequest
+    private var ownOptions: OwnOptions
+
+    package var options: TransferOptions {
+        get { if case .some(let options) = ownOptions { options } else { TransferOptions() } }
+        set { ownOptions = OwnOptions(newValue) }
+    }
+
+    /// Whether any option is set.
+    package var hasOptions: Bool { if case .some = ownOptions { true } else { false } }
 
     package init(
         id: TaskID,
@@ -42,7 +58,7 @@ package struct TaskSubmission: Sendable {
         self.destination = destination
         self.priority = priority
         self.resumeData = resumeData
-        self.options = options
+        ownOptions = OwnOptions(options)
         self.request = request
     }
 }

@@ -65,27 +65,31 @@ struct SubmissionColumns {
 
     init(_ submissionBatches: [SessionBatch], _ sealer: RowSealer) throws(StoreError) {
         let byBatch = submissionBatches.map(\.submissions)
-        batches = byBatch.enumerated().flatMap { index, batch in batch.map { _ in Int64(index + 1) }
+        batches = byBatch.enumerated().flatMap { index, batch in
+            repeatElement(Int64(index + 1), count: batch.count)
         }
         counts = byBatch.map { Int64($0.count) }
         haveData = byBatch.map { batch in batch.contains { $0.request.kind == .data } }
-        let submissions = byBatch.flatMap(\.self)
+        let submissions = byBatch.count == 1 ? byBatch[0] : byBatch.flatMap(\.self)
         ids = submissions.map(\.id.uuid)
         hostKeys = submissions.map(\.hostKey.rawValue)
         ranks = submissions.map(\.priority.rank)
-        let tenants = submissionBatches.flatMap { batch in
-            batch.submissions.map { _ in batch.session.tenant }
+        let tenants = zip(submissionBatches, byBatch).flatMap { batch, submissions in
+            repeatElement(batch.session.tenant, count: submissions.count)
         }
-        let owned = zip(submissions, tenants)
-        urls = try owned.map { submission, tenant throws(StoreError) in
-            try sealer.seal(url: submission.url, at: .url(of: submission.id, of: tenant))
+        // By index, because an iterator would copy each submission for each column.
+        urls = try submissions.indices.map { index throws(StoreError) in
+            try sealer.seal(
+                url: submissions[index].url,
+                at: .url(of: submissions[index].id, of: tenants[index])
+            )
         }
-        headers = try owned.map { submission, tenant throws(StoreError) in
-            submission.headers.isEmpty
+        headers = try submissions.indices.map { index throws(StoreError) in
+            submissions[index].headers.isEmpty
                 ? nil
                 : try sealer.seal(
-                    headers: submission.headers,
-                    at: .headers(of: submission.id, of: tenant)
+                    headers: submissions[index].headers,
+                    at: .headers(of: submissions[index].id, of: tenants[index])
                 )
         }
         clientStrings = submissions.map { $0.clientString?.utf8 }
@@ -93,11 +97,12 @@ struct SubmissionColumns {
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }
         overwrites = submissions.map { $0.destination?.overwrite }
-        options = try owned.map { submission, tenant throws(StoreError) in
-            try StoredJSON.text(
-                of: submission.options,
+        options = try submissions.indices.map { index throws(StoreError) in
+            guard submissions[index].hasOptions else { return nil }
+            return try StoredJSON.text(
+                of: submissions[index].options,
                 sealer,
-                at: .url(of: submission.id, of: tenant)
+                at: .url(of: submissions[index].id, of: tenants[index])
             )
         }
         kinds = submissions.map(\.request.kind.rawValue)
@@ -110,14 +115,14 @@ struct SubmissionColumns {
             if case .file(let path) = submission.request.upload { path } else { nil }
         }
         areStaged = submissions.map { $0.request.upload == .staged }
-        uploadData = try owned.map { submission, tenant throws(StoreError) in
+        uploadData = try submissions.indices.map { index throws(StoreError) in
             let bytes: [UInt8]
-            switch submission.request.upload {
+            switch submissions[index].request.upload {
             case .data(let data): bytes = data
             case .copy(let source): bytes = Array(try StoredJSON.text(of: source).utf8)
             case .file, .staged, nil: return nil
             }
-            return try sealer.seal(bytes, at: .body(of: submission.id, of: tenant))
+            return try sealer.seal(bytes, at: .body(of: submissions[index].id, of: tenants[index]))
         }
         areCopies = submissions.map { submission in
             if case .copy = submission.request.upload { true } else { false }
@@ -128,7 +133,7 @@ struct SubmissionColumns {
         runs = Self.runs(of: byBatch)
         readyRuns = Self.readyRuns(of: submissions, in: runs)
         areDownloads = submissions.allSatisfy { submission in
-            submission.request == TransferRequest() && submission.options.isEmpty
+            submission.request == TransferRequest() && !submission.hasOptions
                 && submission.earliestBeginAt == nil
         }
     }
@@ -138,8 +143,8 @@ struct SubmissionColumns {
         var first: Int32 = 1
         for (index, batch) in batches.enumerated() {
             let number = Int64(index + 1)
-            for (place, submission) in batch.enumerated() {
-                let state = submission.stateIfKnown
+            for place in batch.indices {
+                let state = batch[place].stateIfKnown
                 if let last = runs.last, last.batch == number, let state, last.state == state,
                     last.count < EventRuns.lengthMax
                 {
@@ -165,8 +170,8 @@ struct SubmissionColumns {
         var readyRuns: [ReadyRun] = []
         for (index, run) in runs.enumerated() where run.state == nil || run.state == .queued {
             for place in run.first..<run.first + run.count {
-                let submission = submissions[Int(place) - 1]
-                if place > run.first, submission.follows(submissions[Int(place) - 2]) {
+                let own = Int(place) - 1
+                if place > run.first, submissions[own].follows(submissions[own - 1]) {
                     readyRuns[readyRuns.count - 1].count += 1
                 } else {
                     readyRuns.append(

@@ -168,7 +168,7 @@ extension SubmissionStore {
     private static func holdRow(of batches: [SessionBatch], _ columns: SubmissionColumns) -> Query {
         guard columns.areCopies.contains(true) else { return "" }
         let copies = batches.enumerated().flatMap { index, batch in
-            batch.requests.flatMap(\.submissions).compactMap { task in
+            batch.submissions.compactMap { task in
                 task.request.copiedTask.map { (Int64(index + 1), task.id.uuid, $0.uuid) }
             }
         }
