@@ -14,7 +14,7 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
         var count: Int
         let kind: String
         let state: String
-        var clientStrings: [String]?
+        var clientStrings: [ClientString]?
 
         /// Whether there are as many tasks and client strings as a submission can have.
         var isWhole: Bool {
@@ -30,6 +30,9 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
 
     /// The byte before what is kept; no JSON text begins with it.
     private static let mark: UInt8 = 0
+    /// The bytes of client strings beyond which they are most of the receipts, and would only be
+    /// copied.
+    private static let clientBytesMax = 256 * 1024
 
     private let form: ReceiptWriter.Form
     private let sessionIdentifier: String
@@ -47,7 +50,7 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
                 count: 1,
                 kind: submission.request.kind.rawValue,
                 state: submission.initialState(at: now).rawValue,
-                clientStrings: submission.clientString.map { [$0.string] }
+                clientStrings: submission.clientString.map { [$0] }
             )
             if let latest, run.first.follows(latest), let last = runs.last, last.isLike(run) {
                 runs[runs.count - 1].count += 1
@@ -73,8 +76,14 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
         }
     }
 
-    /// Returns what is kept for a repetition.
-    func kept() throws -> [UInt8] { try [Self.mark] + WireEncoder.encode(self) }
+    /// Returns what is kept for a repetition; nil if that is no less than the receipts themselves.
+    func kept() throws -> [UInt8]? {
+        let bytes = runs.reduce(0) { sum, run in
+            run.clientStrings?.reduce(sum) { $0 + $1.utf8.count } ?? sum
+        }
+        guard bytes <= Self.clientBytesMax else { return nil }
+        return try [Self.mark] + WireEncoder.encode(self)
+    }
 
     /// Returns the receipts in JSON.
     func body() throws -> [UInt8] {
@@ -88,12 +97,27 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
                 try writer.append(
                     id: run.first.advanced(by: index).text,
                     kind: run.kind,
-                    clientString: run.clientStrings?[index],
+                    clientString: run.clientStrings?[index].string,
                     state: run.state
                 )
             }
         }
         return writer.finish()
+    }
+}
+
+extension ClientString: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = ClientString(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "too long")
+        }
+        self = value
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(string)
     }
 }
 
