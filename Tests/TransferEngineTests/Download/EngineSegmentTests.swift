@@ -87,6 +87,33 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
+    /// Not three, and more when those have paid off: the parts bring nothing before all are there.
+    @Test func asManyAsTheClientHasSaidAreAskedForAtOnce() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file") { request in
+            .file(
+                SegmentedFile.body,
+                etag: SegmentedFile.etag,
+                for: request,
+                pause: request["Range"].map { _ in (0, gate) }
+            )
+        }
+        let proxy = try FaultProxy(
+            to: fixture.origin.port,
+            .slow(delay: .milliseconds(5), rate: 500_000)
+        )
+        defer { proxy.stop() }
+        let url = "http://127.0.0.1:\(proxy.port)/file"
+        let id = try await fixture.submit(url) { $0.options.segmentsMax = 6 }
+        let task = try await fixture.withEngine(SegmentedFile.often) { _ in
+            await fixture.origin.log.arrived(6, at: "/file")
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        #expect(try OriginBody.sha256(of: fixture.content(task)) == SegmentedFile.body.sha256)
+    }
+
     @Test func theFileHasTheModeOfAnyOther() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
