@@ -13,8 +13,8 @@ struct Answer: Sendable {
     var isReplay = false
     /// The entity tag of the document in the body.
     private(set) var etag: String?
-    /// The receipts in the body, if it has such.
-    private var receipts: SubmissionReceipts?
+    /// The form in which the body is kept, if that is another one.
+    private var keptBody: [UInt8]?
     /// The preference of the request that was followed.
     var preferenceApplied: String?
 
@@ -39,10 +39,11 @@ struct Answer: Sendable {
         return answer
     }
 
-    /// The answer to a submission.
-    init(_ receipts: SubmissionReceipts, location: String? = nil) throws {
+    /// The answer to a submission; `isKept` whether it may be repeated.
+    init(_ receipts: SubmissionReceipts, location: String? = nil, isKept: Bool) throws {
         self.init(status: .accepted, location: location, body: try receipts.body())
-        self.receipts = receipts
+        // Not later, for until then the receipts would hold the client strings of all tasks.
+        if isKept { keptBody = try receipts.kept() }
     }
 
     /// Repeats an earlier answer.
@@ -59,13 +60,9 @@ struct Answer: Sendable {
         self.body = body
     }
 
-    /// Returns the form in which the answer is kept under an idempotency key.
-    func stored() throws -> IdempotencyRecord.Response {
-        IdempotencyRecord.Response(
-            status: status.code,
-            location: location,
-            body: try receipts?.kept() ?? body
-        )
+    /// The form in which the answer is kept under an idempotency key.
+    var stored: IdempotencyRecord.Response {
+        IdempotencyRecord.Response(status: status.code, location: location, body: keptBody ?? body)
     }
 }
 

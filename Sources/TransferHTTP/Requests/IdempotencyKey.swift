@@ -55,8 +55,8 @@ struct IdempotencyKey: Sendable {
     }
 
     /// Returns the record under which `answer` is kept.
-    func record(of answer: Answer) throws -> IdempotencyRecord {
-        IdempotencyRecord(key: key, requestSHA256: requestSHA256, response: try answer.stored())
+    func record(of answer: Answer) -> IdempotencyRecord {
+        IdempotencyRecord(key: key, requestSHA256: requestSHA256, response: answer.stored)
     }
 
     /// Returns the key in a field value, or nil when it is malformed.

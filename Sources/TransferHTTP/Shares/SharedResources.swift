@@ -24,9 +24,9 @@ final class SharedResources: Sendable {
     /// The threads for long work on JSON, so that no other request waits behind it.
     let threads: NIOThreadPool
 
-    /// One more than a tenant can have work for.
-    static let threadCount = decodingsAloneMax + 1
-    static let decodingsAloneMax = 2
+    /// A tenant that is alone may have both: of two submissions one is small, and soon decoded. Each
+    /// further thread would keep the memory of the largest.
+    static let threadCount = 2
     /// Half of the processors, because a database on the same machine needs as many: on two
     /// processors, a second submission of the same tenant costs the others what it gains.
     static let storingsPerTenantMax = min(2, max(1, Processors.count / 2))
@@ -61,7 +61,7 @@ final class SharedResources: Sendable {
             .submissionBytes,
             max: Self.threadCount,
             perTenantMax: 1,
-            alone: (Self.decodingsAloneMax, presence)
+            alone: (Self.threadCount, presence)
         )
         storings = FairBudget(
             .submissions,

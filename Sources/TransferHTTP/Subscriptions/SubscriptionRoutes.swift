@@ -77,7 +77,7 @@ struct SubscriptionRoutes: Sendable {
         let result = try await stores.subscriptions.createSubscription(
             subscription,
             secret: secret,
-            idempotency: try key?.record(of: answer)
+            idempotency: key?.record(of: answer)
         )
         switch result {
         case .created: return answer
@@ -165,7 +165,7 @@ struct SubscriptionRoutes: Sendable {
             id: id,
             to: secret,
             othersExpireAt: expiry,
-            idempotency: try key?.record(of: answer)
+            idempotency: key?.record(of: answer)
         )
         switch result {
         case .rotated: return answer

@@ -34,7 +34,7 @@ struct Submitter: Sendable {
                 tenant: session.tenant,
                 client: session.client,
                 sessionIdentifier: session.identifier,
-                idempotency: try key?.record(of: answer),
+                idempotency: key?.record(of: answer),
                 lease: lease
             )
         }

@@ -91,7 +91,12 @@ struct TaskRoutes: Sendable {
             [body] in
             let request = try SubmitRequest(body: body)
             let submissions = try request.submissions()
-            let answer = try Self.receipt(of: submissions, isBatch: request.isBatch, session)
+            let answer = try Self.receipt(
+                of: submissions,
+                isBatch: request.isBatch,
+                isKept: key != nil,
+                session
+            )
             return (request.isBatch, submissions, answer)
         }
         // To store its tasks takes several times its memory.
@@ -240,6 +245,7 @@ struct TaskRoutes: Sendable {
     private static func receipt(
         of submissions: [TaskSubmission],
         isBatch: Bool,
+        isKept: Bool,
         _ session: SessionAddress
     ) throws -> Answer {
         let location =
@@ -250,7 +256,8 @@ struct TaskRoutes: Sendable {
             }
         return try Answer(
             SubmissionReceipts(of: submissions, as: isBatch ? .batch : .single, in: session),
-            location: location
+            location: location,
+            isKept: isKept
         )
     }
 }

@@ -123,7 +123,7 @@ struct TaskStream: Sendable {
                 let (submissions, answer) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)
                     let receipts = SubmissionReceipts(of: submissions, as: .lines, in: session)
-                    return (submissions, try Answer(receipts))
+                    return (submissions, try Answer(receipts, isKept: key != nil))
                 }
                 return try await submit(submissions, answer, part, key)
             }

@@ -66,7 +66,9 @@ import TransferTestSupport
                     }
                 }
                 for _ in 0..<10 {
-                    group.addTask { _ = try await server.send("POST", "\(session)/tasks", Self.body) }
+                    group.addTask {
+                        _ = try await server.send("POST", "\(session)/tasks", Self.body)
+                    }
                 }
                 let most = SharedResources.storingsPerTenantMax
                 try await eventually("as many are stored as may be") {
