@@ -43,7 +43,6 @@ struct SegmentRamp {
     /// The number of sample intervals that added connections have to bring their first bytes.
     private static let patience = 20
     private static let factorMax = 4
-    private let factorFirst: Int
     private static let factorMin = 2
     /// The part of a sample interval, and of their fair share, after which added connections are
     /// almost certain to pay off.
@@ -58,6 +57,8 @@ struct SegmentRamp {
     private let sampleInterval: Duration
     /// The time in which a connection brings its first bytes.
     private let latency: Duration
+    /// The factor of the first trial.
+    private let factorFirst: Int
     private var state: State
 
     /// Creates a search that starts with `connectionsFirst` connections, when there may be more,

@@ -39,7 +39,11 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
     private var runs: [Run] = []
 
     /// Creates the receipts of tasks that are to be stored in the session at `session`.
-    init(of submissions: [TaskSubmission], as form: ReceiptWriter.Form, in session: SessionAddress) {
+    init(
+        of submissions: [TaskSubmission],
+        as form: ReceiptWriter.Form,
+        in session: SessionAddress
+    ) {
         self.form = form
         sessionIdentifier = session.identifier
         let now = Date()

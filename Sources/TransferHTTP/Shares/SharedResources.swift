@@ -24,8 +24,10 @@ final class SharedResources: Sendable {
     /// The threads for long work on JSON, so that no other request waits behind it.
     let threads: NIOThreadPool
 
-    /// A tenant that is alone may have both: of two submissions one is small, and soon decoded. Each
-    /// further thread would keep the memory of the largest.
+    /// The number of threads, of which a tenant that is alone may have all.
+    ///
+    /// Of two submissions one is small, and soon decoded. Each further thread would keep as much
+    /// memory as the largest submission took.
     static let threadCount = 2
     /// Half of the processors, because a database on the same machine needs as many: on two
     /// processors, a second submission of the same tenant costs the others what it gains.

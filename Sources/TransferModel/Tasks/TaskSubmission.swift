@@ -26,6 +26,7 @@ package struct TaskSubmission: Sendable {
     package var request: TransferRequest
     private var ownOptions: OwnOptions
 
+    /// What the task asks for in place of its session's options.
     package var options: TransferOptions {
         get { if case .some(let options) = ownOptions { options } else { TransferOptions() } }
         set { ownOptions = OwnOptions(newValue) }

@@ -116,12 +116,7 @@ struct SubmissionColumns {
         }
         areStaged = submissions.map { $0.request.upload == .staged }
         uploadData = try submissions.indices.map { index throws(StoreError) in
-            let bytes: [UInt8]
-            switch submissions[index].request.upload {
-            case .data(let data): bytes = data
-            case .copy(let source): bytes = Array(try StoredJSON.text(of: source).utf8)
-            case .file, .staged, nil: return nil
-            }
+            guard let bytes = try submissions[index].uploadBytes else { return nil }
             return try sealer.seal(bytes, at: .body(of: submissions[index].id, of: tenants[index]))
         }
         areCopies = submissions.map { submission in
@@ -190,6 +185,17 @@ struct SubmissionColumns {
 }
 
 extension TaskSubmission {
+    /// The bytes of the column that holds what an upload sends, or what it copies.
+    fileprivate var uploadBytes: [UInt8]? {
+        get throws(StoreError) {
+            switch request.upload {
+            case .data(let data): data
+            case .copy(let source): Array(try StoredJSON.text(of: source).utf8)
+            case .file, .staged, nil: nil
+            }
+        }
+    }
+
     /// Whether no other task can be between `other` and this one in the queue.
     fileprivate func follows(_ other: TaskSubmission) -> Bool {
         hostKey == other.hostKey && priority == other.priority && id.uuid.follows(other.id.uuid)

@@ -64,7 +64,7 @@ import TransferWire
         var submissions = Self.submissions(64) { index, submission in
             // Neighbours differ in one.
             let mixture = index ^ index >> 1
-            if mixture & 1 != 0 { submission.clientString = ClientString("\(index) \0 \"é\u{2028}") }
+            if mixture & 1 != 0 { submission.clientString = ClientString("\(index)\0\"é\u{2028}") }
             if mixture & 2 != 0 { submission.autostart = false }
             if mixture & 4 != 0 { submission.request = TransferRequest(kind: .data) }
             if mixture & 8 != 0 { submission.earliestBeginAt = .distantFuture }
