@@ -18,10 +18,11 @@ struct SegmentRamp {
         let time: Instant
     }
 
-    /// A trial with more connections than `from`, which brought `rate`.
+    /// A trial with more connections than `from`, which brought `rate`; nil if the added ones came
+    /// before that could be told.
     private struct Trial {
         let from: Int
-        var rate: Double
+        var rate: Double?
         /// The factor by which connections were multiplied.
         let factor: Int
     }
@@ -116,8 +117,7 @@ struct SegmentRamp {
     ) {
         let duration = mark.time - start.time
         let share = Double(flowing - trial.from) / Double(trial.from)
-        let rate = rate(from: start, to: mark)
-        let gain = trial.rate > 0 ? rate / trial.rate - 1 : .infinity
+        let gain = gain(of: rate(from: start, to: mark), over: trial.rate)
         let isPlain =
             flowing > trial.from && duration >= sampleInterval * Self.soon
             && gain >= share * Self.plenty
@@ -167,9 +167,16 @@ struct SegmentRamp {
         if target == connectionsMax { state = .settled }
     }
 
-    /// Returns a rate in bytes a second.
-    private func rate(from start: Mark, to end: Mark) -> Double {
-        let seconds = (end.time - start.time) / .seconds(1)
-        return seconds > 0 ? Double(end.bytes - start.bytes) / seconds : 0
+    /// Returns a rate in bytes a second; nil if the time is so short that a burst would decide.
+    private func rate(from start: Mark, to end: Mark) -> Double? {
+        let duration = end.time - start.time
+        guard duration > .zero, duration >= sampleInterval * Self.soon else { return nil }
+        return Double(end.bytes - start.bytes) / (duration / .seconds(1))
+    }
+
+    /// Returns the part by which a rate is higher than another one, of which nothing may be known.
+    private func gain(of rate: Double?, over former: Double?) -> Double {
+        guard let rate, let former, former > 0 else { return .infinity }
+        return rate / former - 1
     }
 }

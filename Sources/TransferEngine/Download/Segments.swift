@@ -86,7 +86,7 @@ struct Segments {
         written: ByteRangeSet,
         range: Range<Int64>,
         connectionsMax: Int,
-        triesAll: Bool = false,
+        triesAll: Bool,
         settings: Settings,
         latency: Duration,
         at now: Instant

@@ -7,9 +7,9 @@ import TransferWire
 ///
 /// They are kept for a repetition without what follows from the rest: a receipt is some 200 bytes,
 /// and what is kept of a thousand tasks that differ only in their URLs is not much longer.
-struct SubmissionReceipts: Equatable, Codable, Sendable {
+struct SubmissionReceipts: Codable, Sendable {
     /// Tasks whose identifiers follow each other, all of them with a client string or none.
-    private struct Run: Equatable, Codable {
+    private struct Run: Codable {
         let first: UUID
         var count: Int
         let kind: String
@@ -58,7 +58,9 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
             )
             if let latest, run.first.follows(latest), let last = runs.last, last.isLike(run) {
                 runs[runs.count - 1].count += 1
-                runs[runs.count - 1].clientStrings? += run.clientStrings ?? []
+                if let string = submission.clientString {
+                    runs[runs.count - 1].clientStrings?.append(string)
+                }
             } else {
                 runs.append(run)
             }
@@ -80,7 +82,8 @@ struct SubmissionReceipts: Equatable, Codable, Sendable {
         }
     }
 
-    /// Returns what is kept for a repetition; nil if that is no less than the receipts themselves.
+    /// Returns what is kept for a repetition; nil if it would be client strings above all, and the
+    /// receipts are kept themselves.
     func kept() throws -> [UInt8]? {
         let bytes = runs.reduce(0) { sum, run in
             run.clientStrings?.reduce(sum) { $0 + $1.utf8.count } ?? sum

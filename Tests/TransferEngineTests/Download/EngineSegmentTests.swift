@@ -116,6 +116,38 @@ import TransferTestSupport
         #expect(try OriginBody.sha256(of: fixture.content(task)) == SegmentedFile.body.sha256)
     }
 
+    /// The first bytes are the only ones until the second connection is there, which they ask for
+    /// because the response took longer than a measurement.
+    @Test func aSlowResponseDoesNotWaitForAMeasurement() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file") { request in
+            .file(
+                SegmentedFile.body,
+                etag: SegmentedFile.etag,
+                for: request,
+                pause: request["Range"] == nil ? (1000, gate) : nil
+            )
+        }
+        let proxy = try FaultProxy(
+            to: fixture.origin.port,
+            .slow(delay: .milliseconds(300), rate: 10_000_000)
+        )
+        defer { proxy.stop() }
+        let id = try await fixture.submit("http://127.0.0.1:\(proxy.port)/file")
+        let task = try await fixture.withEngine({ configuration in
+            configuration.segments = Segments.Settings(
+                bytesMin: 50_000,
+                sampleInterval: .milliseconds(500)
+            )
+        }) { _ in
+            await fixture.origin.log.arrived(2, at: "/file")
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        #expect(try OriginBody.sha256(of: fixture.content(task)) == SegmentedFile.body.sha256)
+    }
+
     @Test func theFileHasTheModeOfAnyOther() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()

@@ -78,6 +78,30 @@ import Testing
         #expect(Self.found(latency: latency) { min(Double($0), 6) * 1e6 }.target == 8)
     }
 
+    /// The first response was slow and began with a burst, as of a cache that had to be filled; the
+    /// others come at once.
+    @Test func aBurstIsNoRate() {
+        var ramp = SegmentRamp(
+            connectionsMax: 16,
+            sampleInterval: Self.interval,
+            latency: .milliseconds(300),
+            bytes: 0,
+            at: Self.start
+        )
+        var bytes: Int64 = 1_000_000
+        ramp.note(bytes: bytes, flowing: 1, at: Self.start + .milliseconds(1))
+        #expect(ramp.target == 4)
+        for step in 1...400 {
+            bytes += 5_000 * Int64(ramp.target)
+            ramp.note(
+                bytes: bytes,
+                flowing: ramp.target,
+                at: Self.start + .milliseconds(1 + 5 * step)
+            )
+        }
+        #expect(ramp.target == 16)
+    }
+
     @Test(arguments: [Duration.zero, .milliseconds(80)])
     func whatAClientHasSaidIsTriedFirst(latency: Duration) {
         func found(_ rate: (Int) -> Double) -> (target: Int, peak: Int, atPeak: Duration) {

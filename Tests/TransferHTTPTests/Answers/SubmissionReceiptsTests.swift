@@ -94,6 +94,28 @@ import TransferWire
         #expect(try Answer(replaying: answer.stored).body == answer.body)
     }
 
+    /// What an earlier release has kept is read for a day by the next one.
+    @Test func theKeptFormIsThatOfEarlierReleases() throws {
+        let kept =
+            "\0" + #"{"form":"lines","runs":["#
+            + #"{"count":2,"first":"0190A1B2-C3D4-7000-8000-0000000000FF","kind":"download","#
+            + #""state":"queued"},{"clientStrings":["a\"b"],"count":1,"#
+            + #""first":"0190A1B2-C3D4-7000-8000-000000000101","kind":"data","state":"scheduled"}],"#
+            + #""sessionIdentifier":"s"}"#
+        let receipts = try #require(try SubmissionReceipts(kept: Array(kept.utf8)))
+        let common = #","session_identifier":"s","state":"#
+        let id = "0190a1b2-c3d4-7000-8000-000000000"
+        let lines = [
+            #"{"id":"\#(id)0ff","kind":"download","location":"/v1/tasks/\#(id)0ff"\#(common)"queued"}"#,
+            #"{"id":"\#(id)100","kind":"download","location":"/v1/tasks/\#(id)100"\#(common)"queued"}"#,
+            #"{"client_persisted_string":"a\"b","id":"\#(id)101","kind":"data","#
+                + #""location":"/v1/tasks/\#(id)101"\#(common)"scheduled"}"#,
+        ]
+        let body = String(decoding: try receipts.body(), as: UTF8.self)
+        #expect(body == lines.map { $0 + "\n" }.joined())
+        #expect(String(decoding: try #require(try receipts.kept()), as: UTF8.self) == kept)
+    }
+
     @Test func otherAnswersAreNoReceipts() throws {
         for answer in ["", "{}", #"{"items":[]}"#] {
             #expect(try SubmissionReceipts(kept: Array(answer.utf8)) == nil)
