@@ -141,7 +141,9 @@ import TransferTestSupport
                 sampleInterval: .milliseconds(500)
             )
         }) { _ in
-            await fixture.origin.log.arrived(2, at: "/file")
+            try await eventually("the second is asked for", within: .seconds(20)) {
+                fixture.origin.log.now.requests(at: "/file").count == 2
+            }
             gate.open()
             return try await fixture.ended(id)
         }
