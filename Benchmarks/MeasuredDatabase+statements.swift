@@ -230,8 +230,8 @@ extension MeasuredDatabase {
     /// Does at once the work that autovacuum and the checkpointer would have done later.
     func settle() async throws {
         for table in [
-            "task", "ready_run", "delayed", "event_run", "attempt", "outcome", "session_progress",
-            "timer", "background_task_request", "client",
+            "task", "ready_run", "delayed", "event_run", "attempt_run", "attempt", "outcome",
+            "session_progress", "timer", "background_task_request", "client",
         ] {
             try await aside.executeScript("VACUUM (ANALYZE) \(table)")
         }
@@ -242,8 +242,8 @@ extension MeasuredDatabase {
     func clear() async throws {
         try await aside.executeScript(
             """
-            TRUNCATE task, ready_run, delayed, held, attempt, pending_rename, outcome, attempt_log, partial,
-                event_run;
+            TRUNCATE task, ready_run, delayed, held, attempt_run, attempt, pending_rename, outcome,
+                attempt_log, partial, event_run;
             UPDATE session_progress SET generation = 0, outstanding = 0, last_sequence = 0,
                 completed = 0, failed = 0, cancelled = 0;
             """

@@ -101,6 +101,22 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE attempt_run (
+    first_fence bigint NOT NULL,
+    session_id uuid NOT NULL,
+    host_key bigint NOT NULL,
+    number smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    began_at timestamp with time zone NOT NULL,
+    block bytea NOT NULL,
+    task_ids uuid[] NOT NULL,
+    gone bit(128) NOT NULL,
+    CONSTRAINT attempt_run_block_check CHECK ((octet_length(block) = 16)),
+    CONSTRAINT attempt_run_number_check CHECK ((number > 0)),
+    CONSTRAINT attempt_run_pkey PRIMARY KEY (first_fence),
+    CONSTRAINT attempt_run_task_ids_check CHECK ((cardinality(task_ids) <= 128))
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
 CREATE TABLE audit_block (
     number bigint NOT NULL,
     from_epoch integer NOT NULL,
@@ -958,6 +974,7 @@ CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX assertion_ended ON assertion USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX assertion_held ON assertion USING btree (client_id, id) WHERE (ended_at IS NULL);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX attempt_run_by_session ON attempt_run USING btree (session_id, block);
 CREATE INDEX background_task_request_waiting ON background_task_request USING btree (tenant_id, waits_for) WHERE (waits_for <> ALL (ARRAY['date'::text, 'interval'::text, 'relaunch'::text]));
 CREATE INDEX background_task_run_by_client ON background_task_run USING btree (client_id, launched_at, id);
 CREATE INDEX background_task_run_by_identifier ON background_task_run USING btree (client_id, identifier, launched_at, id);
@@ -1032,3 +1049,38 @@ CREATE VIEW event AS
     r.details
    FROM (event_run r
      CROSS JOIN LATERAL generate_series(1, (((r.last_sequence - r.first_sequence) + 1))::integer) k(place));
+
+CREATE VIEW running_attempt AS
+ SELECT attempt.task_id,
+    attempt.fence,
+    attempt.worker,
+    attempt.number,
+    attempt.session_id,
+    attempt.host_key,
+    attempt.started_at,
+    attempt.began_at,
+    attempt.bytes_received,
+    attempt.bytes_expected,
+    attempt.resumed_at_offset,
+    attempt.bytes_sent,
+    attempt.bytes_to_send,
+    attempt.bytes_per_second
+   FROM attempt
+UNION ALL
+ SELECT k.task_id,
+    ((r.first_fence + k.place) - 1) AS fence,
+    ((r.first_fence >> 40))::integer AS worker,
+    r.number,
+    r.session_id,
+    r.host_key,
+    r.started_at,
+    r.began_at,
+    0 AS bytes_received,
+    NULL::bigint AS bytes_expected,
+    NULL::bigint AS resumed_at_offset,
+    0 AS bytes_sent,
+    NULL::bigint AS bytes_to_send,
+    0 AS bytes_per_second
+   FROM (attempt_run r
+     CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY k(task_id, place))
+  WHERE (get_bit(r.gone, ((k.place)::integer - 1)) = 0);

@@ -1,5 +1,7 @@
+DROP VIEW running_attempt;
+
 DROP TABLE test_failure, task_owner, bulk_operation, cancellation, outcome, pending_rename,
-    revocation, attempt, ready_run, asked, delayed, held, task;
+    revocation, attempt, attempt_run, ready_run, asked, delayed, held, task;
 
 DROP TYPE task_state;
 

@@ -1,8 +1,8 @@
 -- Tasks: what clients asked for, and where each task stands.
 --
--- A task's state is told by which one of held, delayed, asked, ready_run, attempt, pending_rename
--- and outcome names it. A transition deletes from one and inserts into another, and never writes the
--- wide row of `task`.
+-- A task's state is told by which one of held, delayed, asked, ready_run, attempt_run, attempt,
+-- pending_rename and outcome names it. A transition takes it out of one and puts it into another, and
+-- never writes the wide row of `task`.
 --
 -- Tables through which rows pass are vacuumed after few of them, without pauses: what is dead lies
 -- in the way of whoever reads next. Tables that grow and lose their oldest rows to retention (task,
@@ -166,8 +166,35 @@ CREATE TABLE ready_run (
 -- In line, where a claim cuts it.
 ALTER TABLE ready_run ALTER task_ids SET STORAGE MAIN;
 
--- A task that is being transferred. What it has received and sent is written once a second, on rows
--- that moved.
+-- Tasks that are being transferred, as claims have begun them: a row has attempts of which nothing
+-- differs but the fence and the last seven bits of the task's identifier. One that is more than begun and ended, because it has progressed or
+-- must be found again by another worker, is taken out and has a row in attempt.
+CREATE TABLE attempt_run (
+    -- Those of the others follow. Their high bits are the worker's incarnation.
+    first_fence bigint PRIMARY KEY,
+    session_id uuid NOT NULL,
+    host_key bigint NOT NULL,
+    number smallint NOT NULL CHECK (number > 0),
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- When the first attempt began.
+    began_at timestamptz NOT NULL,
+    -- What the identifiers have in common, and zero in the place of the last seven bits.
+    block bytea NOT NULL CHECK (octet_length(block) = 16),
+    -- In order.
+    task_ids uuid[] NOT NULL CHECK (cardinality(task_ids) <= 128),
+    -- A bit for each attempt that is no longer here, and for each that never was: with all of them
+    -- the row is removed. It is all of a row that ever changes, and is in no index.
+    gone bit(128) NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- In line and as it is, where one element is read without the others.
+ALTER TABLE attempt_run ALTER task_ids SET STORAGE PLAIN;
+
+-- Serves the look for the attempt of a task.
+CREATE INDEX attempt_run_by_session ON attempt_run (session_id, block);
+
+-- A task that is being transferred and that no row of attempt_run has. What it has received and sent
+-- is written once a second, on rows that moved.
 CREATE TABLE attempt (
     task_id uuid PRIMARY KEY,
     fence bigint NOT NULL,
@@ -190,6 +217,17 @@ CREATE TABLE attempt (
 
 -- Serves the rescue of a dead worker's attempts.
 CREATE INDEX attempt_by_worker ON attempt (worker);
+
+-- Every attempt that is under way, by itself.
+CREATE VIEW running_attempt AS
+SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at, bytes_received,
+    bytes_expected, resumed_at_offset, bytes_sent, bytes_to_send, bytes_per_second
+FROM attempt
+UNION ALL
+SELECT k.task_id, r.first_fence + k.place - 1, (r.first_fence >> 40)::integer, r.number,
+    r.session_id, r.host_key, r.started_at, r.began_at, 0, NULL, NULL, 0, NULL, 0
+FROM attempt_run r CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
+WHERE get_bit(r.gone, k.place::integer - 1) = 0;
 
 -- An attempt that its worker must abandon, because its task was cancelled or suspended. That worker
 -- removes the row when the attempt has ended. The table is mostly empty; each worker reads it

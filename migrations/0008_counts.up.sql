@@ -55,7 +55,7 @@ INSERT INTO task_move (
 SELECT s.tenant_id, p.session_id, p.state, count(*), sum(p.bytes_received), sum(p.bytes_sent)
 FROM (
     SELECT session_id, state, bytes_received, bytes_sent FROM outcome
-    UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
+    UNION ALL SELECT session_id, 'running', 0, 0 FROM running_attempt
     UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
     UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
     UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id

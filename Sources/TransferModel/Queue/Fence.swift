@@ -10,6 +10,9 @@ package struct Fence: Hashable, Sendable, CustomStringConvertible {
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// The least incarnation that no fence can hold, and so no worker has.
+    package static let incarnationEnd: Int32 = (1 << 23) - 1
+
     /// Creates fence `counter` of the worker `incarnation`.
     package init(incarnation: Int32, counter: Int64) {
         rawValue = Int64(incarnation) << 40 | counter

@@ -21,15 +21,23 @@ extension CompletionStore {
         ),
         -- A batch may hold a stale end of the same task: each row is matched by its fence. They are
         -- locked in the order of the items, which a DELETE that joins them does not ensure.
-        from_attempt AS MATERIALIZED (
+        \(AttemptRuns.take(endsOfRuns)),
+        from_row AS MATERIALIZED (
             SELECT a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
                 a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
                 i.measurements, i.http_status, i.response_head, i.part_fence, i.response_body
             FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
-            WHERE i.outcome <> 'completed'
+            WHERE \(endsRow)
         ),
         attempt_gone AS (
-            DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
+            DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
+        ),
+        from_attempt AS (
+            SELECT task_id, fence, session_id, number AS attempt, started_at,
+                NULL::bigint AS resumed_at_offset, place, outcome, bytes_received, bytes_sent,
+                failure, measurements, http_status, response_head, part_fence, response_body
+            FROM from_run
+            UNION ALL SELECT * FROM from_row
         ),
         \(columns.haveRenames ? fromRename : "gone AS (SELECT * FROM from_attempt)"),
         -- The tasks of a session that ended alike: what its events, counters and counts are made of.

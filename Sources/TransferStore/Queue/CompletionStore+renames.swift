@@ -18,7 +18,11 @@ extension CompletionStore {
             if let plain { [Self.plainEnd(of: plain)] } else {
                 try Self.attemptEnd(of: attemptEnds)
             }
-        var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends)
+        let runs =
+            pendingRenames.isEmpty || attemptEnds.isEmpty
+            ? []
+            : [AttemptRuns.lock(pendingRenames.map(\.fence) + attemptEnds.map(\.fence))]
+        var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends, after: runs)
         let others = attemptEnds.filter { !changed.contains($0.task) }
         if plain != nil, !others.isEmpty {
             changed.formUnion(try await run([], Self.attemptEnd(of: others)))
@@ -31,17 +35,17 @@ extension CompletionStore {
     /// Runs both in one transaction; the first statement of `ends` returns the ended tasks.
     private func run(
         _ pendingRenames: [PendingRename],
-        _ ends: [Query]
+        _ ends: [Query],
+        after locks: [Query] = []
     ) async throws(StoreError) -> Set<TaskID> {
         // Every transaction locks rows of tasks first and the counters of sessions last.
         let renames = pendingRenames.isEmpty ? [] : [Self.pendingRename(of: pendingRenames)]
         let answering = renames + ends.prefix(1)
         guard !answering.isEmpty else { return [] }
-        let rows = try await database.run(
-            [Database.TransactionSetting.briefLocks.query] + answering + ends.dropFirst()
-        )
+        let first = [Database.TransactionSetting.briefLocks.query] + locks
+        let rows = try await database.run(first + answering + ends.dropFirst())
         var changed: Set<TaskID> = []
-        for row in rows.dropFirst().prefix(answering.count).joined() {
+        for row in rows.dropFirst(first.count).prefix(answering.count).joined() {
             changed.insert(try row.task("task_id"))
         }
         return changed
@@ -112,12 +116,21 @@ extension CompletionStore {
                 ) AS i (task_id, fence, part_fence, http_status, bytes_received,
                     response_head, inode, inode_born_at_ns)
             ),
-            moved AS MATERIALIZED (
+            \(AttemptRuns.take(AttemptRuns.selectOfItems)),
+            from_row AS MATERIALIZED (
                 SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
+                WHERE i.task_id NOT IN (SELECT f.task_id FROM from_run f)
             ),
-            gone AS (
-                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
+            attempt_gone AS (
+                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
+            ),
+            moved AS (
+                SELECT task_id, fence, part_fence, http_status, bytes_received, response_head, inode,
+                    inode_born_at_ns, worker, number, session_id, started_at,
+                    NULL::bigint AS resumed_at_offset
+                FROM from_run
+                UNION ALL SELECT * FROM from_row
             )
             INSERT INTO pending_rename (
                 task_id, fence, part_fence, worker, number, session_id, http_status,

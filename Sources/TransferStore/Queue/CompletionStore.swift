@@ -10,13 +10,21 @@ package struct CompletionStore: Sendable {
 }
 
 extension CompletionStore {
-    /// The query for the attempt of an item `i`, if it has that fence.
+    /// The query for the attempt of an item `i`, if it has that fence and a row of its own.
     ///
     /// `LIMIT` makes this a look-up by key for each item. Without it a plan follows the statistics
     /// of the table, which are mostly those of an empty one.
     static let lockAttempt: Query = """
         SELECT * FROM attempt a WHERE a.task_id = i.task_id AND a.fence = i.fence
         LIMIT 1 FOR UPDATE
+        """
+
+    /// The items that end an attempt in a run.
+    static let endsOfRuns: Query = "\(AttemptRuns.selectOfItems) WHERE i.outcome <> 'completed'"
+
+    /// Whether an item `i` may end an attempt with a row of its own; runs are locked first.
+    static let endsRow: Query = """
+        i.outcome <> 'completed' AND i.task_id NOT IN (SELECT f.task_id FROM from_run f)
         """
 
     /// The query for the pending rename of an item `i`, if it has that fence.
@@ -46,7 +54,8 @@ extension CompletionStore {
             ),
             -- 1. Each row reports its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
-            from_attempt AS MATERIALIZED (
+            \(AttemptRuns.take(Self.endsOfRuns)),
+            from_row AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome,
                     -- Only the row knows this if the worker died.
                     CASE i.outcome WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
@@ -54,11 +63,18 @@ extension CompletionStore {
                     i.bytes_sent, i.failure, i.delay_ms, i.abandoned, i.measurements, a.number,
                     a.started_at, a.began_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
-                WHERE i.outcome <> 'completed'
+                WHERE \(Self.endsRow)
             ),
             attempt_gone AS (
-                DELETE FROM attempt a
-                WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
+                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
+            ),
+            from_attempt AS (
+                SELECT place, task_id, fence, outcome,
+                    CASE outcome WHEN 'requeued' THEN 0 ELSE bytes_received END AS bytes_received,
+                    bytes_sent, failure, delay_ms, abandoned, measurements, number, started_at,
+                    began_at, NULL::bigint AS resumed_at_offset
+                FROM from_run
+                UNION ALL SELECT * FROM from_row
             ),
             from_publication AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome, p.bytes_received, i.bytes_sent,

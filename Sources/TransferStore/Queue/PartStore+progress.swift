@@ -16,10 +16,21 @@ extension PartStore {
         try await recordCheckpoints(checkpoints)
         guard progress.contains(where: \.isTold) else {
             // Nothing depends on this progress, and the next follows within a second.
-            _ = try await database.run([.unsynced, .plannedAnew], Self.update(progress))
+            _ = try await database.run([
+                Database.TransactionSetting.unsynced.query, Self.separate(progress),
+                Database.TransactionSetting.plannedAnew.query, Self.update(progress),
+            ])
             return false
         }
-        return try await !database.run([.plannedAnew], Self.tell(progress)).isEmpty
+        let rows = try await database.run([
+            Self.separate(progress),
+            Database.TransactionSetting.plannedAnew.query, Self.tell(progress),
+        ])
+        return !rows[2].isEmpty
+    }
+
+    private static func separate(_ progress: [AttemptProgress]) -> Query {
+        AttemptRuns.separate(progress.map(\.task), progress.map(\.fence))
     }
 
     private static func update(_ progress: [AttemptProgress]) -> Query {

@@ -21,8 +21,10 @@ extension PartStore {
         guard !checkpoints.isEmpty else { return }
         // The lock on the attempt orders this before or after its end: no part is kept for a task
         // that has ended meanwhile.
-        _ = try await database.run(
-            [.unsynced, .plannedAnew],
+        _ = try await database.run([
+            Database.TransactionSetting.unsynced.query,
+            AttemptRuns.separate(checkpoints.map(\.task), checkpoints.map(\.fence)),
+            Database.TransactionSetting.plannedAnew.query,
             """
             WITH kept AS MATERIALIZED (
                 SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
@@ -46,8 +48,8 @@ extension PartStore {
                 \(Self.selectReplaced) ON CONFLICT (fence) DO NOTHING
             )
             \(Self.replacePartial)
-            """
-        )
+            """,
+        ])
     }
 
     /// The query for the files that those of `kept` replace.
@@ -85,8 +87,9 @@ extension PartStore {
     ) async throws(StoreError) -> Set<TaskID> {
         guard !resumptions.isEmpty else { return [] }
         let tasks = resumptions.map(\.task.uuid)
-        let rows = try await database.run(
-            [.plannedAnew],
+        let rows = try await database.run([
+            AttemptRuns.separate(resumptions.map(\.task), resumptions.map(\.fence)),
+            Database.TransactionSetting.plannedAnew.query,
             """
             WITH told AS (
                 UPDATE attempt a SET resumed_at_offset = i.resumed_at,
@@ -110,8 +113,8 @@ extension PartStore {
             \(EventRuns.recordHappenings),
             \(Fragment.wake)
             SELECT task_id FROM told
-            """
-        )
+            """,
+        ])[2]
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 

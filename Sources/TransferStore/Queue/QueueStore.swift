@@ -114,9 +114,11 @@ extension QueueStore {
                 CROSS JOIN LATERAL unnest(q.task_ids) AS k (task_id)
             ),
             taken AS MATERIALIZED (
-                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1 AS fence,
+                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER (
+                        ORDER BY x.task_id, k.session_id, k.host_key, k.attempt, k.began_at,
+                            k.task_id) - 1 AS fence,
                     (k.attempt + 1)::smallint AS number, k.session_id, k.host_key,
-                    coalesce(k.began_at, clock_timestamp()) AS began_at, \(Self.partialColumns)
+                    coalesce(k.began_at, statement_timestamp()) AS began_at, \(Self.partialColumns)
                 FROM gone k
                 -- Mostly there is none, which one look tells for all.
                 LEFT JOIN partial x ON x.task_id = ANY (CASE WHEN (
@@ -124,13 +126,18 @@ extension QueueStore {
                         WHERE y.task_id = ANY (ARRAY(SELECT z.task_id FROM gone z)))
                 ) THEN ARRAY[k.task_id] END)
             ),
-            begun AS (
+            begun AS (\(AttemptRuns.insert("""
+                SELECT session_id, host_key, number, began_at, task_id, fence
+                FROM taken WHERE partial_fence IS NULL
+                """))),
+            -- What continues a part file has received something already.
+            continued AS (
                 INSERT INTO attempt (
                     task_id, fence, worker, number, session_id, host_key, began_at, bytes_received,
                     bytes_expected)
                 SELECT task_id, fence, \(fences.incarnation), number, session_id, host_key,
-                    began_at, coalesce(bytes_durable, 0), bytes_total
-                FROM taken
+                    began_at, bytes_durable, bytes_total
+                FROM taken WHERE partial_fence IS NOT NULL
             ),
             move_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'queued'::task_state AS from_state,

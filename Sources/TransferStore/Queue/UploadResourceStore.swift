@@ -20,7 +20,8 @@ extension UploadResourceStore {
             Array(resource.url.utf8),
             at: .uploadResource(of: claim.task, of: claim.tenant)
         )
-        let rows = try await database.run(
+        let rows = try await database.run([
+            AttemptRuns.separate([claim.task], [claim.fence]),
             """
             WITH running AS MATERIALIZED (
                 -- The lock orders this before or after the end of the attempt.
@@ -35,9 +36,9 @@ extension UploadResourceStore {
             ON CONFLICT (task_id) DO UPDATE SET fence = excluded.fence, url = excluded.url,
                 is_at_origin = excluded.is_at_origin, body = excluded.body
             RETURNING task_id
-            """
-        )
-        return !rows.isEmpty
+            """,
+        ])
+        return !rows[1].isEmpty
     }
 
     /// Forgets a resource at which no attempt may continue; a later one of the task stays.

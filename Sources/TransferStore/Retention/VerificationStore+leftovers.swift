@@ -24,7 +24,8 @@ extension VerificationStore {
         let workers = Array(Set(parts.map(\.incarnation)))
         let rows = try await database.run(
             """
-            SELECT fence FROM attempt WHERE worker = ANY (\(workers)) AND fence = ANY (\(fences))
+            SELECT fence FROM running_attempt
+            WHERE worker = ANY (\(workers)) AND fence = ANY (\(fences))
             UNION SELECT part_fence FROM pending_rename WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))

@@ -157,12 +157,12 @@ extension TaskListStore {
                 )
                 """
         case .running:
-            // Both tables hold at most the slots of the fleet.
+            // These tables hold at most the slots of the fleet.
             return """
                 \(nothing),
                 page AS MATERIALIZED (
                     SELECT task_id FROM (
-                        SELECT task_id, session_id FROM attempt
+                        SELECT task_id, session_id FROM running_attempt
                         UNION ALL SELECT task_id, session_id FROM pending_rename
                     ) running
                     WHERE session_id = \(key) AND task_id > \(after)

@@ -93,19 +93,30 @@ extension ControlStore {
     /// stop; offers `from_attempt`.
     private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
+        \(AttemptRuns.take(AttemptRuns.selectOfTargets(if: condition))),
         -- In the order of the tasks, as ends lock them: a join might follow the order in which they
         -- were claimed, and the two would wait for each other.
         locked_attempt AS MATERIALIZED (
             SELECT a.task_id
-            FROM (SELECT t.id FROM target t WHERE \(condition) ORDER BY t.id) t
+            FROM (
+                SELECT t.id FROM target t
+                WHERE (\(condition)) AND t.id NOT IN (SELECT f.task_id FROM from_run f)
+                ORDER BY t.id
+            ) t
             CROSS JOIN LATERAL (
                 SELECT a.task_id FROM attempt a WHERE a.task_id = t.id LIMIT 1 FOR UPDATE) a
         ),
-        from_attempt AS (
+        from_row AS (
             DELETE FROM attempt x
             WHERE x.task_id = ANY (ARRAY(SELECT a.task_id FROM locked_attempt a))
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
+        ),
+        from_attempt AS (
+            SELECT task_id, number, 0::bigint AS bytes_received, worker, fence, started_at,
+                NULL::bigint AS resumed_at_offset, 0::bigint AS bytes_sent
+            FROM from_run
+            UNION ALL SELECT * FROM from_row
         ),
         revocation_row AS (
             INSERT INTO revocation (worker, fence, task_id)

@@ -68,7 +68,7 @@ extension ControlStore {
             \(Self.suspendTargets)
             SELECT task_id FROM gone
             UNION ALL
-            SELECT x.task_id FROM attempt x JOIN target t ON t.id = x.task_id
+            SELECT a.task_id FROM target t CROSS JOIN LATERAL (\(AttemptRuns.selectAttempt)) a
             WHERE NOT t.is_idempotent
             """
         }
@@ -81,9 +81,9 @@ extension ControlStore {
         guard task.state == .running else { return false }
         let rows = try await database.run(
             """
-            SELECT 1 FROM attempt x JOIN task t ON t.id = x.task_id
-            JOIN session s ON s.id = t.session_id
-            WHERE x.task_id = \(task.id.uuid) AND NOT \(Fragment.isIdempotent)
+            SELECT 1 FROM task t JOIN session s ON s.id = t.session_id
+            CROSS JOIN LATERAL (\(AttemptRuns.selectAttempt)) a
+            WHERE t.id = \(task.id.uuid) AND NOT \(Fragment.isIdempotent)
             """
         )
         return !rows.isEmpty

@@ -29,7 +29,7 @@ extension TaskStore {
                 SELECT min(l.started_at) FROM attempt_log l WHERE l.task_id = t.id)) AS first_at
             FROM task t
             LEFT JOIN outcome o ON o.task_id = t.id
-            LEFT JOIN attempt a ON a.task_id = t.id
+            LEFT JOIN LATERAL (\(AttemptRuns.selectAttempt)) a ON true
             LEFT JOIN pending_rename p ON p.task_id = t.id
             WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(ErasureStore.isNotErased)
             """,

@@ -42,7 +42,8 @@ extension TaskStore {
                 SELECT count(*) FILTER (WHERE x.host_key = t.host_key) AS of_host,
                     count(*) FILTER (WHERE x.host_key = t.host_key
                         AND x.session_id = t.session_id) AS of_session
-                FROM (SELECT host_key, session_id FROM attempt LIMIT \(Self.runningMax)) x) a
+                FROM (SELECT host_key, session_id FROM running_attempt
+                    LIMIT \(Self.runningMax)) x) a
             LEFT JOIN LATERAL (
                 SELECT CASE
                     WHEN n.stored_bytes_max

@@ -80,7 +80,7 @@ extension TaskStore {
     static let joinPlaces: Query = """
         LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
         LEFT JOIN pending_rename p ON p.task_id = ANY (ARRAY[t.id])
-        LEFT JOIN attempt a ON a.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN LATERAL (\(AttemptRuns.selectAttempt)) a ON true
         LEFT JOIN delayed d ON d.task_id = ANY (ARRAY[t.id])
         LEFT JOIN held h ON h.task_id = ANY (ARRAY[t.id])
         LEFT JOIN asked q ON q.task_id = ANY (ARRAY[t.id])

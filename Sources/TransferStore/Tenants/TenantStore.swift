@@ -183,7 +183,7 @@ extension TenantStore {
                     THEN bytes_to_send + coalesce(bytes_expected, bytes_received)
                 ELSE coalesce(bytes_expected, greatest(bytes_received, \(unknownBytes)))
                 END AS bytes
-            FROM attempt
+            FROM running_attempt
             UNION ALL SELECT session_id, 0, bytes_received FROM pending_rename
         ) a GROUP BY 1
         """

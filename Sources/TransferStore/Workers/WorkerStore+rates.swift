@@ -58,7 +58,7 @@ extension WorkerStore {
         // The condition on the version alone is evaluated once, before any other table is read.
         """
         SELECT a.fence, \(selectLimits)
-        FROM attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        FROM running_attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
         WHERE a.worker = \(incarnation) AND (SELECT version FROM limit_change) > \(version)
@@ -78,7 +78,7 @@ extension WorkerStore {
             WITH running AS (
                 SELECT session_id, count(*) AS total,
                     count(*) FILTER (WHERE worker = \(incarnation)) AS own
-                FROM attempt GROUP BY session_id
+                FROM running_attempt GROUP BY session_id
             )
             SELECT false AS is_tenant, session_id AS id, own, total FROM running
             WHERE session_id = ANY (\(sessions))

@@ -87,8 +87,10 @@ extension WorkerStore {
             WITH running AS MATERIALIZED (
                 SELECT a.host_key, a.session_id, count(*) AS running
                 FROM (
-                    SELECT host_key, session_id FROM attempt WHERE worker < \(incarnation)
-                    UNION ALL SELECT host_key, session_id FROM attempt WHERE worker > \(incarnation)
+                    SELECT host_key, session_id FROM running_attempt
+                    WHERE worker < \(incarnation)
+                    UNION ALL SELECT host_key, session_id FROM running_attempt
+                    WHERE worker > \(incarnation)
                 ) a
                 GROUP BY a.host_key, a.session_id
             )

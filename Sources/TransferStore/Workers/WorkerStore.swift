@@ -154,6 +154,7 @@ extension WorkerStore {
                 \(Self.silentWorkers(for: lease, heardBy: me))
                 ORDER BY v.incarnation FOR UPDATE OF v SKIP LOCKED)
             """,
+            AttemptRuns.separateOrphans(count: Self.takeoverMax, if: isRegistered),
             """
             WITH orphan AS (
                 SELECT task_id, fence, row_number() OVER (ORDER BY task_id) - 1 AS number
@@ -215,23 +216,23 @@ extension WorkerStore {
             ),
         ])
         // A limit may have been changed since their tasks were read: they are read again soon.
-        let claimed = try ClaimedSession.byID(rows[2]).mapValues { $0.withLimitsToRead() }
+        let claimed = try ClaimedSession.byID(rows[3]).mapValues { $0.withLimitsToRead() }
         return Takeover(
             workers: rows[0].affectedCount,
-            attempts: try rows[1].map { row throws(StoreError) in
+            attempts: try rows[2].map { row throws(StoreError) in
                 try TaskClaim(row, of: claimed)
             },
             deaths: Dictionary(
-                uniqueKeysWithValues: try rows[1].map { row throws(StoreError) in
+                uniqueKeysWithValues: try rows[2].map { row throws(StoreError) in
                     (try row.task("task_id"), try DeathStreak(row))
                 }
             ),
             resumableUploads: Set(
-                try rows[1].map { row throws(StoreError) in
+                try rows[2].map { row throws(StoreError) in
                     try row.decode("has_upload_resource") ? try row.task("task_id") : nil
                 }.compactMap(\.self)
             ),
-            pendingRenames: try rows[3].map { row throws(StoreError) in
+            pendingRenames: try rows[4].map { row throws(StoreError) in
                 try PendingRename(row)
             }
         )
@@ -275,9 +276,15 @@ extension WorkerStore {
                 SELECT lag(incarnation, 1, -1) OVER (ORDER BY incarnation) AS low,
                     incarnation AS high
                 FROM worker
-                UNION ALL SELECT coalesce(max(incarnation), -1), \(Int32.max) FROM worker
+                UNION ALL SELECT coalesce(max(incarnation), -1), \(Fence.incarnationEnd) FROM worker
             )
             SELECT EXISTS (\(Self.silentWorkers(for: lease, heardBy: incarnation)))
+                OR EXISTS (
+                    SELECT 1 FROM gap g CROSS JOIN LATERAL (
+                        SELECT x.first_fence FROM attempt_run x
+                        WHERE x.first_fence >= (g.low + 1)::bigint << 40
+                            AND x.first_fence < g.high::bigint << 40
+                        ORDER BY x.first_fence LIMIT 1) x)
                 OR \(isAny(of: "attempt")) OR \(isAny(of: "pending_rename"))
                 OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
             """
@@ -288,7 +295,7 @@ extension WorkerStore {
     /// Returns the work that belongs to the worker, whether it knows of it or not.
     package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
         let rows = try await database.run([
-            "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
+            "SELECT task_id, fence FROM running_attempt WHERE worker = \(incarnation)",
             """
             \(Self.selectPendingRename)
             FROM pending_rename p JOIN task t ON t.id = ANY (ARRAY[p.task_id])

@@ -184,6 +184,15 @@ struct AttemptCompleterTests {
             incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
         let claims = try await fixture.stores.queue.claimAny(8, by: identity)
+        // An attempt that has progressed has a row of its own, which may be held alone.
+        try await fixture.stores.parts.recordProgress([
+            AttemptProgress(
+                task: claims[5].task,
+                fence: claims[5].fence,
+                bytesReceived: 1,
+                bytesExpected: nil
+            )
+        ])
         let holder = try await TestDatabase.current.connection()
         _ = try await holder.execute("BEGIN")
         _ = try await holder.execute(

@@ -14,7 +14,7 @@ import TransferTestSupport
     private func running() async throws -> [Int32: Int] {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
-            "SELECT worker, count(*) AS count FROM attempt GROUP BY worker"
+            "SELECT worker, count(*) AS count FROM running_attempt GROUP BY worker"
         )
         await connection.close()
         var counts: [Int32: Int] = [:]

@@ -177,7 +177,7 @@ import TransferTestSupport
             }
             let left = try await aside.execute(
                 """
-                SELECT 1 FROM task UNION ALL SELECT 1 FROM attempt UNION ALL SELECT 1 FROM erasure
+                SELECT 1 FROM task UNION ALL SELECT 1 FROM running_attempt UNION ALL SELECT 1 FROM erasure
                 UNION ALL SELECT 1 FROM revocation UNION ALL SELECT 1 FROM abandoned_part
                 UNION ALL SELECT 1 FROM cancellation
                 """

@@ -26,7 +26,7 @@ extension StoreFixture {
     /// The place of each task.
     private static let place: Query = """
         SELECT session_id, state, bytes_received, bytes_sent FROM outcome
-        UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
+        UNION ALL SELECT session_id, 'running', 0, 0 FROM running_attempt
         UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
         UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
         UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id
@@ -59,7 +59,7 @@ extension StoreFixture {
             SELECT t.id FROM task t JOIN (
                 SELECT unnest(task_ids) AS task_id, host_key FROM ready_run
                 UNION ALL SELECT task_id, host_key FROM delayed
-                UNION ALL SELECT task_id, host_key FROM attempt
+                UNION ALL SELECT task_id, host_key FROM running_attempt
             ) p ON p.task_id = t.id
             WHERE p.host_key <> t.host_key
             """
@@ -87,11 +87,26 @@ extension StoreFixture {
             SELECT t.id FROM task t LEFT JOIN (
                 SELECT task_id FROM held UNION ALL SELECT task_id FROM delayed
                 UNION ALL SELECT unnest(task_ids) FROM ready_run
-                UNION ALL SELECT task_id FROM attempt
+                UNION ALL SELECT task_id FROM running_attempt
                 UNION ALL SELECT task_id FROM pending_rename UNION ALL SELECT task_id FROM outcome
                 UNION ALL SELECT task_id FROM asked
             ) p ON p.task_id = t.id
             GROUP BY t.id HAVING count(p.task_id) <> 1
+            """
+        ),
+        (
+            "runs of attempts have some left, in order, that only they have",
+            """
+            SELECT r.first_fence FROM attempt_run r
+            CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (id, place)
+            WHERE r.gone = ~(0::bit(128)) OR k.place > 1 AND k.id <= r.task_ids[k.place - 1]
+                OR r.block <> set_byte(uuid_send(k.id), 15, get_byte(uuid_send(k.id), 15) & 128)
+                OR r.gone << cardinality(r.task_ids)
+                    <> ~(0::bit(128)) << cardinality(r.task_ids)
+                OR EXISTS (
+                    SELECT 1 FROM attempt_run x
+                    WHERE x.first_fence > r.first_fence
+                        AND x.first_fence < r.first_fence + cardinality(r.task_ids))
             """
         ),
         (

@@ -139,6 +139,20 @@ struct StoreFixture: Sendable {
 
     static let bootID = UUID()
 
+    /// Gives attempts rows of their own, as their first progress does.
+    func separate(_ claims: [TaskClaim]) async throws {
+        try await stores.parts.recordProgress(
+            claims.map { claim in
+                AttemptProgress(
+                    task: claim.task,
+                    fence: claim.fence,
+                    bytesReceived: 0,
+                    bytesExpected: nil
+                )
+            }
+        )
+    }
+
     func claim(
         _ limit: Int = 100,
         by identity: WorkerIdentity? = nil

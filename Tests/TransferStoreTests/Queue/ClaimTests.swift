@@ -169,7 +169,7 @@ import TransferTestSupport
                             fences: worker.reserve(4)
                         )
                         let running = try await fixture.count(
-                            "SELECT count(*) AS count FROM attempt"
+                            "SELECT count(*) AS count FROM running_attempt"
                         )
                         #expect(running <= 7)
                         done += try await fixture.complete(claims)

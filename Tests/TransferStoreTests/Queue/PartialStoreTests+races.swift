@@ -11,6 +11,7 @@ extension PartialStoreTests {
         let fixture = try await StoreFixture(connectionsMax: 4)
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
+        try await fixture.separate([claim])
         let other = try await TestDatabase.current.connection()
         _ = try await other.execute("BEGIN")
         _ = try await other.execute(

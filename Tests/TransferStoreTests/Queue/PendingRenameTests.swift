@@ -97,7 +97,7 @@ import TransferTestSupport
             }
         }
         try await fixture.stores.cancellations.continueCancellations()
-        #expect(try await fixture.count("SELECT count(*) AS count FROM attempt") == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM running_attempt") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM pending_rename") == 0)
         try await fixture.checkInvariants()
     }

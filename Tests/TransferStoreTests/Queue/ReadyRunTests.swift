@@ -182,7 +182,7 @@ import TransferTestSupport
             id: ids[5],
             hasBody: false
         )
-        #expect(try await runs(fixture) == [1, 1, 1, 10])
+        #expect(try await runs(fixture) == [2, 1, 10])
         #expect(try await drain(fixture) == [ids[2], ids[3], ids[5]] + ids[10...])
     }
 

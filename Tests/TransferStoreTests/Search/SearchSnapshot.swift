@@ -24,7 +24,8 @@ struct SearchSnapshot: Equatable {
             UNION ALL SELECT 2, 'delayed', NULL, NULL, NULL, '', attempt::text FROM delayed
             UNION ALL SELECT 3, 'held', NULL, NULL, NULL, '', attempt::text FROM held
             UNION ALL SELECT 4, 'attempt', fence, NULL, worker,
-                concat_ws('/', bytes_received, resumed_at_offset), number::text FROM attempt
+                concat_ws('/', bytes_received, resumed_at_offset), number::text
+            FROM running_attempt
             UNION ALL SELECT 5, 'pending_rename', fence, part_fence, worker, '', number::text
             FROM pending_rename
             UNION ALL SELECT 6, 'partial', NULL, part_fence, NULL, bytes_durable::text, ''

@@ -105,12 +105,13 @@ import TransferTestSupport
         #expect(first.map(\.task) == Array(ids.prefix(3)))
         #expect(try await wait(ids[3], fixture) == .inFlightBytes)
         func report(_ claim: TaskClaim, expected: Int64) async throws {
-            _ = try await fixture.aside.execute(
-                """
-                UPDATE attempt SET bytes_expected = \(expected)
-                WHERE task_id = \(claim.task.uuid)
-                """
+            let progress = AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: 0,
+                bytesExpected: expected
             )
+            try await fixture.stores.parts.recordProgress([progress])
         }
         // Their lengths become known: small ones make room, a large one takes it.
         for claim in first { try await report(claim, expected: 1000) }

@@ -10,7 +10,7 @@ extension ScaleWorld {
 
     var count: Int64 { Int64(tasks) }
     var part: Int64 { Int64(generation) }
-    private var width: Int64 { Int64(sessions) }
+    var width: Int64 { Int64(sessions) }
     /// The number of the first task of `large`, and of the first task of the other sessions.
     var firstOfLarge: Int64 { part + count }
     private var firstOfOthers: Int64 { part + 2 * count }
@@ -165,7 +165,16 @@ extension ScaleWorld {
             """
             INSERT INTO attempt (task_id, fence, worker, number, session_id, host_key)
             \(ofLarge("id, 30000000000 + n, \(worker.incarnation), 1, session_id, host_key",
-                where: "place = 'running'"))
+                where: "place = 'running' AND k % 200 < 100"))
+            """,
+            """
+            INSERT INTO attempt_run (
+                first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
+            \(ofLarge("""
+                (\(worker.incarnation)::bigint << 40) + 30000000000 + n, session_id, host_key, 1,
+                \(Self.time), set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128),
+                ARRAY[id], ~(0::bit(128)) >> 1
+                """, where: "place = 'running' AND k % 200 >= 100"))
             """,
             """
             INSERT INTO pending_rename (
@@ -247,7 +256,7 @@ extension ScaleWorld {
     private var countRows: [Query] {
         let place: Query = """
             SELECT session_id, state, bytes_received, bytes_sent FROM outcome
-            UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
+            UNION ALL SELECT session_id, 'running', 0, 0 FROM running_attempt
             UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
             UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready_run, unnest(task_ids)
             UNION ALL SELECT \(sessionID("0")), 'suspended', 0, 0 FROM held
@@ -282,44 +291,6 @@ extension ScaleWorld {
     ///
     /// A tenth of the other sessions has something due. For `kept`, a tenth as many messages as
     /// tasks are logged, of which half have died.
-    private var deliveryRows: [Query] {
-        [
-            """
-            INSERT INTO subscription (id, tenant_id, client, session_identifier, url)
-            SELECT \(subscriptionID("j")), \(tenantID), CASE WHEN j > 0 THEN 'default' END,
-                CASE WHEN j = 1 THEN 'kept' WHEN j > 1 THEN 's' || j END, 'https://hook.test/'
-            FROM generate_series(0, \(width) - 1) AS j
-            """,
-            """
-            INSERT INTO signing_secret (subscription_id, number, secret)
-            SELECT \(subscriptionID("j")), 1, decode(repeat('00', 32), 'hex')
-            FROM generate_series(0, \(width) - 1) AS j
-            """,
-            """
-            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT \(subscriptionID("0")), p.session_id, p.last_sequence, NULL
-            FROM session_progress p
-            UNION ALL
-            SELECT \(subscriptionID("j")), \(sessionID("j")), (j % 10 <> 1)::int,
-                CASE WHEN j % 10 = 1 THEN now() - interval '1 hour' END
-            FROM generate_series(1, \(width) - 1) AS j
-            """,
-            """
-            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state, died_at)
-            SELECT \(uuid("\(epoch)", "'b000'", "i")), \(subscriptionID("1")), \(sessionID("1")),
-                i + 1, CASE WHEN i % 2 = 0 THEN 'dead' ELSE 'delivered' END,
-                CASE WHEN i % 2 = 0 THEN now() - interval '1 hour' END
-            FROM generate_series(0, \(part) - 1) AS i
-            """,
-            """
-            INSERT INTO delivery_attempt (
-                delivery_id, number, is_replay, attempted_at, duration_ms, status)
-            SELECT \(uuid("\(epoch)", "'b000'", "i")), 1, false, now() - interval '1 hour', 7, 500
-            FROM generate_series(0, \(part) - 1) AS i
-            """,
-        ]
-    }
-
     private var otherRows: [Query] {
         [
             """

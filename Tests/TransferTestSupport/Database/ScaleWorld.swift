@@ -56,8 +56,9 @@ package struct ScaleWorld: Sendable {
 
     /// The tables that are filled.
     private static let tables: [Query] = [
-        "task", "ready_run", "held", "delayed", "asked", "attempt", "pending_rename", "outcome",
-        "attempt_log", "event_run", "event_feed", "feed_tenant", "feed_session", "partial",
+        "task", "ready_run", "held", "delayed", "asked", "attempt_run", "attempt", "pending_rename",
+        "outcome", "attempt_log", "event_run", "event_feed", "feed_tenant", "feed_session",
+        "partial",
         "task_move", "session_task_count", "tenant_task_count",
         "session_progress", "session", "signing_secret", "subscription", "delivery",
         "delivery_attempt", "delivery_log", "expired_task", "resume_data", "abandoned_part",

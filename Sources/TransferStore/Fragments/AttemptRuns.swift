@@ -1,0 +1,173 @@
+import Postgres
+import TransferModel
+
+/// SQL for attempts that one claim began: rows of `attempt_run`, each with attempts of which nothing
+/// differs but the fence and the last bits of the task's identifier.
+///
+/// Rows of `attempt_run` are locked before rows of `attempt`, and in the order of their fences.
+enum AttemptRuns {
+    /// The maximum number of attempts in a run, one for each value of the seven bits in which the
+    /// identifiers differ; with that many a row is a quarter of a page.
+    static let lengthMax = 128
+
+    private static let nothing: Query = "0::bit(128)"
+    private static let everything: Query = "(~(0::bit(128)))"
+
+    /// What the identifiers of the tasks in a run have in common: all but the last seven bits.
+    private static func block(of task: Query) -> Query {
+        "set_byte(uuid_send(\(task)), 15, get_byte(uuid_send(\(task)), 15) & 128)"
+    }
+
+    /// Returns the statement that stores attempts
+    /// `(session_id, host_key, number, began_at, task_id, fence)`, whose fences follow each other in
+    /// that order.
+    static func insert(_ attempts: Query) -> Query {
+        """
+        INSERT INTO attempt_run (
+            first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
+        SELECT min(k.fence), k.session_id, k.host_key, k.number, k.began_at, k.block,
+            array_agg(k.task_id ORDER BY k.fence), \(everything) >> count(*)::integer
+        FROM (
+            SELECT a.*, \(block(of: "a.task_id")) AS block
+            FROM (\(attempts)) a (session_id, host_key, number, began_at, task_id, fence)
+        ) k
+        GROUP BY k.session_id, k.host_key, k.number, k.began_at, k.block
+        """
+    }
+
+    /// Selects the attempts of the items `i` of a CTE `item`, for ``take(_:)``.
+    static let selectOfItems: Query = """
+        SELECT i.*, r.first_fence, (i.fence - r.first_fence)::int AS place_in_run
+        FROM item i CROSS JOIN LATERAL (\(runOfFence)) r
+        """
+
+    /// The query for the only run that may have the attempt of an item `i`.
+    private static let runOfFence: Query = """
+        SELECT one_run.first_fence FROM attempt_run one_run
+        WHERE one_run.first_fence <= i.fence
+            AND one_run.first_fence > i.fence - \(Int64(lengthMax))
+        ORDER BY one_run.first_fence DESC LIMIT 1
+        """
+
+    /// Returns the statement that locks the runs of attempts, for a transaction in which more than one
+    /// statement takes some of them.
+    static func lock(_ fences: [Fence]) -> Query {
+        """
+        SELECT FROM attempt_run r
+        WHERE r.first_fence = ANY (ARRAY(
+            SELECT r.first_fence FROM unnest(\(fences.map(\.rawValue))) AS i (fence)
+            CROSS JOIN LATERAL (\(runOfFence)) r))
+        ORDER BY r.first_fence FOR UPDATE
+        """
+    }
+
+    /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for ``take(_:)``.
+    static func selectOfTargets(if condition: Query) -> Query {
+        """
+        SELECT t.id AS task_id, r.first_fence + r.place_in_run AS fence, r.first_fence,
+            r.place_in_run
+        FROM target t CROSS JOIN LATERAL (\(find("r.first_fence, r.place_in_run"))) r
+        WHERE \(condition)
+        """
+    }
+
+    /// Returns the query for `columns` of the run `r` that holds the attempt of a task `t`, at
+    /// `r.place_in_run` from 0; no row if none does.
+    static func find(_ columns: Query) -> Query {
+        """
+        SELECT \(columns) FROM (
+            SELECT one_run.*, array_position(one_run.task_ids, t.id) - 1 AS place_in_run
+            FROM attempt_run one_run
+            WHERE one_run.session_id = t.session_id AND one_run.block = \(block(of: "t.id"))
+        ) r
+        WHERE get_bit(r.gone, r.place_in_run) = 0
+        """
+    }
+
+    /// Selects the attempt of a task `t`, wherever it is; no row if it has none.
+    static let selectAttempt: Query = """
+        SELECT x.task_id, x.number, x.started_at, x.bytes_received, x.bytes_expected, x.bytes_sent,
+            x.bytes_to_send, x.bytes_per_second
+        FROM attempt x WHERE x.task_id = t.id
+        UNION ALL
+        \(find("t.id, r.number, r.started_at, 0, NULL, 0, NULL, 0"))
+        LIMIT 1
+        """
+
+    /// The CTEs that take the attempts that `chosen` selects,
+    /// `(task_id, fence, first_fence, place_in_run, …)`, out of their runs; they offer `from_run`:
+    /// what was selected with `(worker, number, session_id, host_key, started_at, began_at)`.
+    ///
+    /// Two statements that take attempts out of the same run follow each other, and each sees what
+    /// the other has left.
+    static func take(_ chosen: Query) -> Query {
+        """
+        chosen_of_run AS MATERIALIZED (\(chosen)),
+        locked_run AS MATERIALIZED (
+            SELECT r.* FROM attempt_run r
+            WHERE r.first_fence = ANY (ARRAY(SELECT c.first_fence FROM chosen_of_run c))
+            ORDER BY r.first_fence FOR UPDATE
+        ),
+        from_run AS MATERIALIZED (
+            SELECT c.*, (r.first_fence >> 40)::integer AS worker, r.number, r.session_id, r.host_key,
+                r.started_at, r.began_at
+            FROM chosen_of_run c JOIN locked_run r USING (first_fence)
+            WHERE r.task_ids[c.place_in_run + 1] = c.task_id
+                AND get_bit(r.gone, c.place_in_run) = 0
+        ),
+        cut_run AS MATERIALIZED (
+            SELECT r.first_fence, r.gone | x.gone AS gone
+            FROM (
+                SELECT f.first_fence, bit_or(set_bit(\(nothing), f.place_in_run, 1)) AS gone
+                FROM from_run f GROUP BY f.first_fence
+            ) x JOIN locked_run r USING (first_fence)
+        ),
+        run_gone AS (
+            DELETE FROM attempt_run r WHERE r.first_fence = ANY (ARRAY(
+                SELECT x.first_fence FROM cut_run x WHERE x.gone = \(everything)))
+        ),
+        run_left AS (
+            UPDATE attempt_run r SET gone = x.gone FROM cut_run x
+            WHERE r.first_fence = ANY (ARRAY[x.first_fence]) AND x.gone <> \(everything)
+        )
+        """
+    }
+
+    /// Returns the statement that gives attempts rows of their own, so that these can be changed; it
+    /// comes before any other statement of its transaction that locks an attempt.
+    static func separate(_ tasks: [TaskID], _ fences: [Fence]) -> Query {
+        """
+        WITH item AS MATERIALIZED (
+            SELECT * FROM unnest(\(tasks.map(\.uuid)), \(fences.map(\.rawValue)))
+                AS i (task_id, fence)
+        ),
+        \(take(selectOfItems))
+        INSERT INTO attempt (
+            task_id, fence, worker, number, session_id, host_key, started_at, began_at)
+        SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at
+        FROM from_run
+        """
+    }
+
+    /// Returns the statement that gives attempts of workers that are not registered rows of their
+    /// own, those of `count` runs, if `condition` is met.
+    static func separateOrphans(count: Int, if condition: Query) -> Query {
+        """
+        WITH orphan AS (
+            DELETE FROM attempt_run r WHERE r.first_fence = ANY (ARRAY(
+                SELECT x.first_fence FROM attempt_run x
+                WHERE \(condition) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = (x.first_fence >> 40)::integer)
+                ORDER BY x.first_fence LIMIT \(count) FOR UPDATE))
+            RETURNING r.*
+        )
+        INSERT INTO attempt (
+            task_id, fence, worker, number, session_id, host_key, started_at, began_at)
+        SELECT k.task_id, r.first_fence + k.place - 1, (r.first_fence >> 40)::integer, r.number,
+            r.session_id, r.host_key, r.started_at, r.began_at
+        FROM orphan r
+        CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
+        WHERE get_bit(r.gone, k.place::integer - 1) = 0
+        """
+    }
+}
