@@ -22,7 +22,7 @@ extension CompletionStore {
     /// The items that end an attempt in a run.
     static let endsOfRuns: Query = "\(AttemptRuns.selectOfItems) WHERE i.outcome <> 'completed'"
 
-    /// Whether an item `i` may end an attempt with a row of its own; runs are locked first.
+    /// Whether an item `i` may end an attempt with a row of its own, because no run had it.
     static let endsRow: Query = """
         i.outcome <> 'completed' AND i.task_id NOT IN (SELECT f.task_id FROM from_run f)
         """
