@@ -1,8 +1,8 @@
 /// A state in the life of a transfer task; equal to the PostgreSQL type `task_state`.
 ///
 /// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
-/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready` (queued),
-/// `attempt` and `pending_rename` (running), `outcome` (the terminal states).
+/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready_run` (queued),
+/// `attempt_run`, `attempt` and `pending_rename` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
     /// Created with `autostart: false`, or suspended by its client; that client's `resume` or
     /// `cancel` moves it on.
