@@ -173,18 +173,21 @@ extension TenantStore {
     /// those of files that only lack their name.
     ///
     /// Counted from the attempts, which are fewer than the sessions a tenant may have, and once for
-    /// all tenants.
+    /// all tenants; each session is looked up once.
     static let running: Query = """
         SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
             sum(a.tasks)::bigint AS tasks, sum(a.bytes)::bigint AS bytes
         FROM (
-            SELECT session_id, 1 AS tasks, CASE
-                WHEN bytes_to_send IS NOT NULL
-                    THEN bytes_to_send + coalesce(bytes_expected, bytes_received)
-                ELSE coalesce(bytes_expected, greatest(bytes_received, \(unknownBytes)))
-                END AS bytes
-            FROM running_attempt
-            UNION ALL SELECT session_id, 0, bytes_received FROM pending_rename
+            SELECT x.session_id, sum(x.tasks) AS tasks, sum(x.bytes) AS bytes
+            FROM (
+                SELECT session_id, 1 AS tasks, CASE
+                    WHEN bytes_to_send IS NOT NULL
+                        THEN bytes_to_send + coalesce(bytes_expected, bytes_received)
+                    ELSE coalesce(bytes_expected, greatest(bytes_received, \(unknownBytes)))
+                    END AS bytes
+                FROM running_attempt
+                UNION ALL SELECT session_id, 0, bytes_received FROM pending_rename
+            ) x GROUP BY x.session_id
         ) a GROUP BY 1
         """
 }
