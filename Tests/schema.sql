@@ -1051,7 +1051,8 @@ CREATE VIEW event AS
      CROSS JOIN LATERAL generate_series(1, (((r.last_sequence - r.first_sequence) + 1))::integer) k(place));
 
 CREATE VIEW running_attempt AS
- SELECT attempt.task_id,
+ SELECT attempt.fence AS first_fence,
+    attempt.task_id,
     attempt.fence,
     attempt.worker,
     attempt.number,
@@ -1067,7 +1068,8 @@ CREATE VIEW running_attempt AS
     attempt.bytes_per_second
    FROM attempt
 UNION ALL
- SELECT k.task_id,
+ SELECT r.first_fence,
+    k.task_id,
     ((r.first_fence + k.place) - 1) AS fence,
     ((r.first_fence >> 40))::integer AS worker,
     r.number,

@@ -167,8 +167,9 @@ CREATE TABLE ready_run (
 ALTER TABLE ready_run ALTER task_ids SET STORAGE MAIN;
 
 -- Tasks that are being transferred, as claims have begun them: a row has attempts of which nothing
--- differs but the fence and the last seven bits of the task's identifier. One that is more than begun and ended, because it has progressed or
--- must be found again by another worker, is taken out and has a row in attempt.
+-- differs but the fence and the last seven bits of the task's identifier. One that is more than begun
+-- and ended, because it has progressed or another worker has taken it over, is taken out and has a
+-- row in attempt.
 CREATE TABLE attempt_run (
     -- Those of the others follow. Their high bits are the worker's incarnation.
     first_fence bigint PRIMARY KEY,
@@ -218,14 +219,15 @@ CREATE TABLE attempt (
 -- Serves the rescue of a dead worker's attempts.
 CREATE INDEX attempt_by_worker ON attempt (worker);
 
--- Every attempt that is under way, by itself.
+-- Every attempt that is under way, by itself. What is asked of one worker names first_fence too, by
+-- which its runs lie together.
 CREATE VIEW running_attempt AS
-SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at, bytes_received,
+SELECT fence AS first_fence, task_id, fence, worker, number, session_id, host_key, started_at, began_at, bytes_received,
     bytes_expected, resumed_at_offset, bytes_sent, bytes_to_send, bytes_per_second
 FROM attempt
 UNION ALL
-SELECT k.task_id, r.first_fence + k.place - 1, (r.first_fence >> 40)::integer, r.number,
-    r.session_id, r.host_key, r.started_at, r.began_at, 0, NULL, NULL, 0, NULL, 0
+SELECT r.first_fence, k.task_id, r.first_fence + k.place - 1, (r.first_fence >> 40)::integer,
+    r.number, r.session_id, r.host_key, r.started_at, r.began_at, 0, NULL, NULL, 0, NULL, 0
 FROM attempt_run r CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
 WHERE get_bit(r.gone, k.place::integer - 1) = 0;
 

@@ -10,12 +10,19 @@ package struct Fence: Hashable, Sendable, CustomStringConvertible {
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The least incarnation that no fence can hold, and so no worker has.
+    /// The end of the incarnations, which a registration never gives out.
     package static let incarnationEnd: Int32 = (1 << 23) - 1
 
     /// Creates fence `counter` of the worker `incarnation`.
     package init(incarnation: Int32, counter: Int64) {
         rawValue = Int64(incarnation) << 40 | counter
+    }
+
+    /// The values of all fences of the worker `incarnation`.
+    package static func all(of incarnation: Int32) -> ClosedRange<Int64> {
+        let first = Fence(incarnation: incarnation, counter: 0)
+        let last = Fence(incarnation: incarnation, counter: (1 << 40) - 1)
+        return first.rawValue...last.rawValue
     }
 
     /// The incarnation of the worker that the fence was given to.

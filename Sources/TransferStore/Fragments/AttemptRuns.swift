@@ -18,6 +18,28 @@ enum AttemptRuns {
         "set_byte(uuid_send(\(task)), 15, get_byte(uuid_send(\(task)), 15) & 128)"
     }
 
+    /// The worker of a run, which is a part of its fences.
+    private static func worker(of run: Query) -> Query { "(\(run).first_fence >> 40)::integer" }
+
+    /// Whether a row of the view `running_attempt` is of this worker; serves both indexes.
+    static func areOf(_ incarnation: Int32) -> Query {
+        let fences = Fence.all(of: incarnation)
+        return """
+            worker = \(incarnation)
+                AND first_fence BETWEEN \(fences.lowerBound) AND \(fences.upperBound)
+            """
+    }
+
+    /// Whether it is of a worker that was registered before this one.
+    static func areOfEarlier(than incarnation: Int32) -> Query {
+        "worker < \(incarnation) AND first_fence < \(Fence.all(of: incarnation).lowerBound)"
+    }
+
+    /// Whether it is of a worker that was registered after this one.
+    static func areOfLater(than incarnation: Int32) -> Query {
+        "worker > \(incarnation) AND first_fence > \(Fence.all(of: incarnation).upperBound)"
+    }
+
     /// Returns the statement that stores attempts
     /// `(session_id, host_key, number, began_at, task_id, fence)`, whose fences follow each other in
     /// that order.
@@ -109,7 +131,7 @@ enum AttemptRuns {
             ORDER BY r.first_fence FOR UPDATE
         ),
         from_run AS MATERIALIZED (
-            SELECT c.*, (r.first_fence >> 40)::integer AS worker, r.number, r.session_id, r.host_key,
+            SELECT c.*, \(worker(of: "r")) AS worker, r.number, r.session_id, r.host_key,
                 r.started_at, r.began_at
             FROM chosen_of_run c JOIN locked_run r USING (first_fence)
             WHERE r.task_ids[c.place_in_run + 1] = c.task_id
@@ -133,6 +155,11 @@ enum AttemptRuns {
         """
     }
 
+    private static let insertRows: Query = """
+        INSERT INTO attempt (
+            task_id, fence, worker, number, session_id, host_key, started_at, began_at)
+        """
+
     /// Returns the statement that gives attempts rows of their own, so that these can be changed; it
     /// comes before any other statement of its transaction that locks an attempt.
     static func separate(_ tasks: [TaskID], _ fences: [Fence]) -> Query {
@@ -142,8 +169,7 @@ enum AttemptRuns {
                 AS i (task_id, fence)
         ),
         \(take(selectOfItems))
-        INSERT INTO attempt (
-            task_id, fence, worker, number, session_id, host_key, started_at, began_at)
+        \(insertRows)
         SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at
         FROM from_run
         """
@@ -157,14 +183,13 @@ enum AttemptRuns {
             DELETE FROM attempt_run r WHERE r.first_fence = ANY (ARRAY(
                 SELECT x.first_fence FROM attempt_run x
                 WHERE \(condition) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = (x.first_fence >> 40)::integer)
+                    SELECT 1 FROM worker w WHERE w.incarnation = \(worker(of: "x")))
                 ORDER BY x.first_fence LIMIT \(count) FOR UPDATE))
             RETURNING r.*
         )
-        INSERT INTO attempt (
-            task_id, fence, worker, number, session_id, host_key, started_at, began_at)
-        SELECT k.task_id, r.first_fence + k.place - 1, (r.first_fence >> 40)::integer, r.number,
-            r.session_id, r.host_key, r.started_at, r.began_at
+        \(insertRows)
+        SELECT k.task_id, r.first_fence + k.place - 1, \(worker(of: "r")), r.number, r.session_id,
+            r.host_key, r.started_at, r.began_at
         FROM orphan r
         CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
         WHERE get_bit(r.gone, k.place::integer - 1) = 0

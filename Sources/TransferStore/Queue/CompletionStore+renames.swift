@@ -25,7 +25,7 @@ extension CompletionStore {
         var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends, after: runs)
         let others = attemptEnds.filter { !changed.contains($0.task) }
         if plain != nil, !others.isEmpty {
-            changed.formUnion(try await run([], Self.attemptEnd(of: others)))
+            changed.formUnion(try await run([], Self.attemptEnd(of: others), after: []))
         }
         let unmoved = pendingRenames.filter { !changed.contains($0.task) }
         if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
@@ -36,7 +36,7 @@ extension CompletionStore {
     private func run(
         _ pendingRenames: [PendingRename],
         _ ends: [Query],
-        after locks: [Query] = []
+        after locks: [Query]
     ) async throws(StoreError) -> Set<TaskID> {
         // Every transaction locks rows of tasks first and the counters of sessions last.
         let renames = pendingRenames.isEmpty ? [] : [Self.pendingRename(of: pendingRenames)]

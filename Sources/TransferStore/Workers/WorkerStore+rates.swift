@@ -58,10 +58,11 @@ extension WorkerStore {
         // The condition on the version alone is evaluated once, before any other table is read.
         """
         SELECT a.fence, \(selectLimits)
-        FROM running_attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        FROM (SELECT * FROM running_attempt WHERE \(AttemptRuns.areOf(incarnation))) a
+        JOIN task t ON t.id = ANY (ARRAY[a.task_id])
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
-        WHERE a.worker = \(incarnation) AND (SELECT version FROM limit_change) > \(version)
+        WHERE (SELECT version FROM limit_change) > \(version)
         """
     }
 

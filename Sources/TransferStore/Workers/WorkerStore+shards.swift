@@ -88,9 +88,9 @@ extension WorkerStore {
                 SELECT a.host_key, a.session_id, count(*) AS running
                 FROM (
                     SELECT host_key, session_id FROM running_attempt
-                    WHERE worker < \(incarnation)
+                    WHERE \(AttemptRuns.areOfEarlier(than: incarnation))
                     UNION ALL SELECT host_key, session_id FROM running_attempt
-                    WHERE worker > \(incarnation)
+                    WHERE \(AttemptRuns.areOfLater(than: incarnation))
                 ) a
                 GROUP BY a.host_key, a.session_id
             )

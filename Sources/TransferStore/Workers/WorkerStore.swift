@@ -295,7 +295,7 @@ extension WorkerStore {
     /// Returns the work that belongs to the worker, whether it knows of it or not.
     package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
         let rows = try await database.run([
-            "SELECT task_id, fence FROM running_attempt WHERE worker = \(incarnation)",
+            "SELECT task_id, fence FROM running_attempt WHERE \(AttemptRuns.areOf(incarnation))",
             """
             \(Self.selectPendingRename)
             FROM pending_rename p JOIN task t ON t.id = ANY (ARRAY[p.task_id])

@@ -87,22 +87,31 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// Not three, and more when those have paid off: the parts bring nothing before all are there.
-    @Test func asManyAsTheClientHasSaidAreAskedForAtOnce() async throws {
-        let fixture = try await EngineFixture()
-        let gate = OriginGate()
+    /// Serves `/file` over a slow line, each request as `pause` says.
+    private static func slowLine(
+        to fixture: EngineFixture,
+        _ faults: Faults,
+        pause: @escaping @Sendable (OriginRequest) -> (after: Int, gate: OriginGate)?
+    ) throws -> FaultProxy {
         fixture.origin.when("/file") { request in
             .file(
                 SegmentedFile.body,
                 etag: SegmentedFile.etag,
                 for: request,
-                pause: request["Range"].map { _ in (0, gate) }
+                pause: pause(request)
             )
         }
-        let proxy = try FaultProxy(
-            to: fixture.origin.port,
+        return try FaultProxy(to: fixture.origin.port, faults)
+    }
+
+    /// Not three, and more when those have paid off: the parts bring nothing before all are there.
+    @Test func asManyAsTheClientHasSaidAreAskedForAtOnce() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        let proxy = try Self.slowLine(
+            to: fixture,
             .slow(delay: .milliseconds(5), rate: 500_000)
-        )
+        ) { $0["Range"].map { _ in (0, gate) } }
         defer { proxy.stop() }
         let url = "http://127.0.0.1:\(proxy.port)/file"
         let id = try await fixture.submit(url) { $0.options.segmentsMax = 6 }
@@ -121,18 +130,10 @@ import TransferTestSupport
     @Test func aSlowResponseDoesNotWaitForAMeasurement() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
-        fixture.origin.when("/file") { request in
-            .file(
-                SegmentedFile.body,
-                etag: SegmentedFile.etag,
-                for: request,
-                pause: request["Range"] == nil ? (1000, gate) : nil
-            )
-        }
-        let proxy = try FaultProxy(
-            to: fixture.origin.port,
+        let proxy = try Self.slowLine(
+            to: fixture,
             .slow(delay: .milliseconds(300), rate: 10_000_000)
-        )
+        ) { $0["Range"] == nil ? (1000, gate) : nil }
         defer { proxy.stop() }
         let id = try await fixture.submit("http://127.0.0.1:\(proxy.port)/file")
         let task = try await fixture.withEngine({ configuration in

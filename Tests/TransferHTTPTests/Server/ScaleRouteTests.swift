@@ -77,7 +77,8 @@ import TransferTestSupport
             Question { "/v1/deliveries/\($0.delivery(0))" },
             Question("/v1/clients"),
             Question("/v1/credentials?limit=\(limit)"),
-            Question("/v1/tenant"),
+            // Each session with running tasks is looked up once.
+            Question("/v1/tenant", pages: 100),
         ]
         + TransferState.allCases.flatMap { state in
             ["large", "kept"].map {

@@ -34,6 +34,8 @@ import TransferModel
     @Test func anIncarnationsFencesAreAllItsOwn() {
         let last = Fence(incarnation: 7, counter: 1 << 40 - 1)
         #expect(last.rawValue < Fence(incarnation: 8, counter: 0).rawValue)
+        #expect(Fence.all(of: 7) == Fence(incarnation: 7, counter: 0).rawValue...last.rawValue)
+        #expect(Fence.all(of: Fence.incarnationEnd).upperBound == .max)
     }
 
     @Test func noFenceIsGivenOutTwiceToParallelTakers() async {

@@ -153,6 +153,19 @@ struct StoreFixture: Sendable {
         )
     }
 
+    /// Waits until another connection waits for a lock that `holder` has.
+    func eventuallyWaits(for holder: Connection) async throws {
+        let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
+        try await eventually("somebody waits for the lock") {
+            try await count(
+                """
+                SELECT count(*) AS count FROM pg_stat_activity
+                WHERE \(pid) = ANY (pg_blocking_pids(pid))
+                """
+            ) > 0
+        }
+    }
+
     func claim(
         _ limit: Int = 100,
         by identity: WorkerIdentity? = nil

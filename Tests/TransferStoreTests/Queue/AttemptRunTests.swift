@@ -259,6 +259,12 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         try await fixture.stores.parts.recordProgress(progress(of: [claims[3]]))
         try await fixture.complete([claims[1]])
+        try await fixture.submit(4)
+        let other = try await fixture.otherWorker()
+        let others = try await fixture.claim(by: other)
+        try await fixture.stores.parts.recordProgress(progress(of: [others[0]]))
+        let held = try await fixture.stores.workers.holdings(incarnation: other.incarnation)
+        #expect(Set(held.attempts.map(\.fence)) == Set(others.map(\.fence)))
         let holdings = try await fixture.stores.workers.holdings(
             incarnation: fixture.worker.incarnation
         )
@@ -269,6 +275,23 @@ import TransferTestSupport
             of: claims.map(\.task)
         )
         #expect(named == Set(claims.map(\.fence)))
+    }
+
+    /// The high bits of a later one's fences would be those of another worker.
+    @Test func aWorkerWithoutFencesIsNotRegistered() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            """
+            SELECT setval(
+                pg_get_serial_sequence('worker', 'incarnation'), \(Int64(Fence.incarnationEnd) - 2))
+            """
+        )
+        let last = try await fixture.otherWorker()
+        #expect(last.incarnation == Fence.incarnationEnd - 1)
+        try await fixture.submit()
+        let claims = try await fixture.claim(by: last)
+        #expect(try await running(fixture) == lines(of: claims, by: last))
+        await #expect(throws: StoreError.self) { try await fixture.otherWorker() }
     }
 
     /// Each statement sees what those before it have left of the run.
@@ -319,19 +342,11 @@ import TransferTestSupport
                 SELECT first_fence FROM attempt_run ORDER BY first_fence LIMIT 1) FOR UPDATE
             """
         )
-        let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
         async let ended = fixture.stores.completions.beginRenames(
             hasRenames ? [PendingRename(of: claims[299])] : [],
             ending: ends
         )
-        try await eventually("it waits for the first run") {
-            try await fixture.count(
-                """
-                SELECT count(*) AS count FROM pg_stat_activity
-                WHERE \(pid) = ANY (pg_blocking_pids(pid))
-                """
-            ) > 0
-        }
+        try await fixture.eventuallyWaits(for: holder)
         let free = try await fixture.count(
             "SELECT count(*) AS count FROM (SELECT FROM attempt_run FOR UPDATE SKIP LOCKED) r"
         )

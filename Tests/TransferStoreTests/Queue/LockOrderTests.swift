@@ -20,21 +20,12 @@ import TransferTestSupport
         try await fixture.separate(claims)
         _ = try await fixture.aside.execute("ANALYZE attempt")
         let holder = try await TestDatabase.current.connection()
-        let pid = try await holder.execute("SELECT pg_backend_pid() AS pid")[0]
-            .decode("pid", as: Int32.self)
         _ = try await holder.execute("BEGIN")
         _ = try await holder.execute(
             "SELECT FROM attempt WHERE task_id = \(ids[0].uuid) FOR UPDATE"
         )
         async let ended: Void = Self.carryOut(verb, on: claims, fixture)
-        try await eventually("it waits for the first attempt") {
-            try await fixture.count(
-                """
-                SELECT count(*) AS count FROM pg_stat_activity
-                WHERE \(pid) = ANY (pg_blocking_pids(pid))
-                """
-            ) > 0
-        }
+        try await fixture.eventuallyWaits(for: holder)
         let free = try await fixture.count(
             """
             SELECT count(*) AS count FROM (SELECT FROM attempt FOR UPDATE SKIP LOCKED) a

@@ -24,17 +24,8 @@ extension PartialStoreTests {
             VALUES (\(id.uuid), \(claim.fence.rawValue), \(StoreFixture.bootID), 5, 10, '"1"')
             """
         )
-        let holder: Int32 = try await other.execute("SELECT pg_backend_pid() AS pid")[0]
-            .decode("pid")
         async let cancelled = fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
-        try await eventually("the cancellation waits") {
-            try await fixture.count(
-                """
-                SELECT count(*) AS count FROM pg_stat_activity
-                WHERE \(holder) = ANY (pg_blocking_pids(pid))
-                """
-            ) > 0
-        }
+        try await fixture.eventuallyWaits(for: other)
         _ = try await other.execute("COMMIT")
         #expect(try await cancelled?.state == .cancelled)
         await other.close()

@@ -130,6 +130,9 @@ extension ScaleWorld {
         '{"code": "connection_lost", "message": "The connection broke."}'::jsonb
         """
 
+    /// The fence of an attempt of task `n`.
+    private var fence: Query { "(\(worker.incarnation)::bigint << 40) + 30000000000 + n" }
+
     private var placeRows: [Query] {
         [
             """
@@ -164,14 +167,14 @@ extension ScaleWorld {
             """,
             """
             INSERT INTO attempt (task_id, fence, worker, number, session_id, host_key)
-            \(ofLarge("id, 30000000000 + n, \(worker.incarnation), 1, session_id, host_key",
+            \(ofLarge("id, \(fence), \(worker.incarnation), 1, session_id, host_key",
                 where: "place = 'running' AND k % 200 < 100"))
             """,
             """
             INSERT INTO attempt_run (
                 first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
             \(ofLarge("""
-                (\(worker.incarnation)::bigint << 40) + 30000000000 + n, session_id, host_key, 1,
+                \(fence), session_id, host_key, 1,
                 \(Self.time), set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128),
                 ARRAY[id], ~(0::bit(128)) >> 1
                 """, where: "place = 'running' AND k % 200 >= 100"))
@@ -287,10 +290,6 @@ extension ScaleWorld {
         ]
     }
 
-    /// The rows about deliveries.
-    ///
-    /// A tenth of the other sessions has something due. For `kept`, a tenth as many messages as
-    /// tasks are logged, of which half have died.
     private var otherRows: [Query] {
         [
             """
