@@ -1018,6 +1018,7 @@ CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscri
 CREATE INDEX staged_body_by_tenant ON staged_body USING btree (tenant_id) INCLUDE (bytes);
 CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 CREATE INDEX subscription_deleted ON subscription USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX subscription_deleted_of_tenant ON subscription USING btree (tenant_id, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);

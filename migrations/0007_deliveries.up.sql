@@ -60,6 +60,10 @@ CREATE INDEX subscription_by_scope
 -- Serves the removal of subscriptions that were deleted long ago.
 CREATE INDEX subscription_deleted ON subscription (deleted_at) WHERE deleted_at IS NOT NULL;
 
+-- Serves the removal of tenants, which ends these before their time.
+CREATE INDEX subscription_deleted_of_tenant
+    ON subscription (tenant_id, deleted_at) WHERE deleted_at IS NOT NULL;
+
 -- The keys that sign. A message is signed with all that have not expired, so that a receiver can
 -- change over from one to the next whenever it likes.
 CREATE TABLE signing_secret (

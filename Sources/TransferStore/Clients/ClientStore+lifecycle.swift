@@ -193,7 +193,7 @@ extension ClientStore {
 }
 
 extension ClientStore {
-    /// Decides that a client is removed with all it owns: it is force-quit, and its subscriptions
+    /// Decides that a client is removed with all it owns: it is force-quit, and its first subscriptions
     /// end.
     ///
     /// From the commit on it takes nothing new and is not launched again; ``OwnerRemovalStore``
@@ -207,12 +207,12 @@ extension ClientStore {
             id,
             of: tenant,
             and: [
-                // Those deleted before too: a later client of the name must not meet their logs.
-                """
-                UPDATE subscription b SET deleted_at = '-infinity'
-                WHERE b.tenant_id = \(tenant.uuid) AND b.client = \(id.name)
-                    AND EXISTS (SELECT 1 FROM client c WHERE \(Self.isNamed(id, tenant)))
-                """,
+                OwnerRemovalStore.endSubscriptions(
+                    where: """
+                        b.tenant_id = \(tenant.uuid) AND b.client = \(id.name)
+                        AND EXISTS (SELECT 1 FROM client c WHERE \(Self.isNamed(id, tenant)))
+                        """
+                ),
                 """
                 UPDATE client c SET removed_at = clock_timestamp() WHERE \(Self.isNamed(id, tenant))
                 """,

@@ -13,6 +13,8 @@ package struct OwnerRemovalStore: Sendable {
 extension OwnerRemovalStore {
     /// The number of sessions examined by one page.
     static let sessionsMax = 100
+    /// The number of subscriptions ended by one page.
+    static let subscriptionsMax = 500
     /// The number of rows that one page removes from a table.
     static let rowsMax = 1000
     /// The number of tenants, and of clients, removed at the same time.
@@ -67,7 +69,8 @@ extension OwnerRemovalStore {
         )
     }
 
-    /// Decides that a tenant is removed: its keys end, and its name is free for another tenant.
+    /// Decides that a tenant is removed: its keys end, and its name is free for another tenant. So do
+    /// its first subscriptions; ``advanceRemoval(of:)`` ends those behind them.
     ///
     /// - Returns: false when there is no tenant of that name.
     package func beginTenantRemoval(named name: String) async throws(StoreError) -> Bool {
@@ -77,10 +80,7 @@ extension OwnerRemovalStore {
             UPDATE api_key SET revoked_at = coalesce(revoked_at, clock_timestamp())
             WHERE tenant_id = (\(tenant))
             """,
-            // Those deleted before the others, and soon: nobody asks for their logs any more.
-            """
-            UPDATE subscription SET deleted_at = '-infinity' WHERE tenant_id = (\(tenant))
-            """,
+            Self.endSubscriptions(where: "b.tenant_id = (\(tenant))"),
             """
             UPDATE tenant SET removed_at = clock_timestamp(), name = 'removed:' || id
             WHERE id = (\(tenant))
@@ -118,10 +118,11 @@ extension OwnerRemovalStore {
 
     /// Removes a page of what belongs to an owner, one instance at a time.
     ///
-    /// Sessions end first, and their tasks are cancelled and erased as those of ephemeral sessions
-    /// are; the rest follows. Nothing is remembered between two pages: each finds what is left.
+    /// Subscriptions end first, so that nobody is told of the end of the sessions. These follow, and
+    /// their tasks are cancelled and erased as those of ephemeral sessions are; the rest is last.
+    /// Nothing is remembered between two pages: each finds what is left.
     package func advanceRemoval(of owner: RemovedOwner) async throws(StoreError) -> Rest {
-        try await endWhatIsNew(of: owner)
+        guard try await endSubscriptions(of: owner) < Self.subscriptionsMax else { return .more }
         try await endSessions(of: owner)
         let rows = try await database.run([
             forgetExpiredTasks(of: owner),
@@ -142,16 +143,11 @@ extension OwnerRemovalStore {
         return try await removeRest(of: owner) ? .more : .itself
     }
 
-    /// Ends what a request that was under way has added since.
-    private func endWhatIsNew(of owner: RemovedOwner) async throws(StoreError) {
-        var ends: [Query] = [
-            """
-            UPDATE subscription SET deleted_at = '-infinity' WHERE id = ANY (ARRAY(
-                SELECT b.id FROM subscription b
-                WHERE \(owner.hasSubscription) AND b.deleted_at IS NULL
-                ORDER BY b.id LIMIT \(Self.rowsMax)))
-            """
-        ]
+    /// Ends a page of subscriptions, and all keys that a request under way has added since.
+    ///
+    /// - Returns: the number of subscriptions.
+    private func endSubscriptions(of owner: RemovedOwner) async throws(StoreError) -> Int {
+        var ends = [Self.endSubscriptions(where: owner.hasSubscription)]
         if case .tenant(let tenant) = owner {
             ends.append(
                 """
@@ -160,7 +156,25 @@ extension OwnerRemovalStore {
                 """
             )
         }
-        _ = try await database.run(ends)
+        return try await database.run(ends)[0].affectedCount
+    }
+
+    /// Returns the statement that ends up to ``subscriptionsMax`` of the subscriptions `b` that meet
+    /// `condition`, which names their tenant.
+    ///
+    /// They count as deleted since ever, also those that were deleted before, and so they are removed
+    /// before all others: nobody asks for their logs any more.
+    static func endSubscriptions(where condition: Query) -> Query {
+        """
+        UPDATE subscription SET deleted_at = '-infinity' WHERE id = ANY (ARRAY(
+            (SELECT b.id FROM subscription b
+            WHERE \(condition) AND b.is_living LIMIT \(subscriptionsMax))
+            UNION ALL
+            (SELECT b.id FROM subscription b
+            WHERE \(condition) AND b.deleted_at > '-infinity'
+            ORDER BY b.deleted_at LIMIT \(subscriptionsMax))
+            LIMIT \(subscriptionsMax)))
+        """
     }
 
     /// The first sessions of an owner, which are gone before those behind them are looked at.

@@ -165,4 +165,34 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_run") == 0)
     }
+
+    /// Subscriptions end in pages too, also those deleted before, and all of them before a session.
+    @Test func manySubscriptionsEndBeforeTheSessions() async throws {
+        let fixture = try await StoreFixture()
+        let removals = fixture.stores.ownerRemovals
+        let id = fixture.tenant.uuid
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO subscription (id, tenant_id, url, deleted_at)
+            SELECT gen_random_uuid(), \(id), 'https://hook.test/',
+                CASE WHEN n % 2 = 0 THEN now() END
+            FROM generate_series(1, 1200) AS n
+            """
+        )
+        func expect(ended subscriptions: Int64, sessions: Int64) async throws {
+            let ofSubscriptions = try await fixture.count(
+                "SELECT count(*) AS count FROM subscription WHERE deleted_at = '-infinity'"
+            )
+            let ofSessions = try await fixture.count(
+                "SELECT count(*) AS count FROM session WHERE invalidated_at IS NOT NULL"
+            )
+            #expect(ofSubscriptions == subscriptions && ofSessions == sessions)
+        }
+        #expect(try await removals.beginTenantRemoval(named: "test"))
+        try await expect(ended: 500, sessions: 0)
+        #expect(try await removals.advanceRemoval(of: .tenant(fixture.tenant)) == .more)
+        try await expect(ended: 1000, sessions: 0)
+        #expect(try await removals.advanceRemoval(of: .tenant(fixture.tenant)) == .waiting)
+        try await expect(ended: 1200, sessions: 1)
+    }
 }
