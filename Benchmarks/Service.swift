@@ -20,6 +20,9 @@ struct Service {
         let port: Int
     }
 
+    /// The number of tasks from which on their end is awaited closely; a look costs as much as some
+    /// small files.
+    private static let lastTasks = 1000
     /// The service's own bound.
     private static let connectionsPerHostMax = 1000
 
@@ -119,7 +122,8 @@ struct Service {
             let progress = try await client.session(session)
             guard progress.failed == 0 else { throw Program.Failure(description: "tasks failed") }
             if progress.outstanding == 0 { break }
-            try await Task.sleep(for: .milliseconds(5))
+            let isNearItsEnd = progress.outstanding < Self.lastTasks
+            try await Task.sleep(for: .milliseconds(isNearItsEnd ? 5 : 50))
         }
         return (ContinuousClock.now - start) / .seconds(1)
     }

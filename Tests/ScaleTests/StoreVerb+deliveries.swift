@@ -53,6 +53,7 @@ extension StoreVerb {
     }
 
     static let deliveries: [StoreVerb] = [
+        StoreVerb("areAnyDue") { stores, _ in try await stores.deliveries.areAnyDue() ? 1 : 0 },
         StoreVerb("claimDeliveries") { stores, world in
             try await claimed(stores, world, page).count
         },
@@ -127,6 +128,9 @@ extension StoreVerb {
                 since: .distantPast,
                 until: nil
             ) ?? 0
+        },
+        StoreVerb("areAnyReplaysDue") { stores, _ in
+            try await stores.deliveryLog.areAnyReplaysDue() ? 1 : 0
         },
         StoreVerb("claimReplays") { stores, world in
             _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))

@@ -57,6 +57,16 @@ extension DeliveryLogStore {
         EXISTS (\(EventRuns.select("1", of: "l.session_id", holding: "l.sequence")))
         """
 
+    /// Returns whether a claim would probably find replays.
+    package func areAnyReplaysDue() async throws(StoreError) -> Bool {
+        try await !database.run(
+            """
+            SELECT 1 FROM delivery_log WHERE replay_due_at <= clock_timestamp()
+            ORDER BY replay_due_at LIMIT 1
+            """
+        ).isEmpty
+    }
+
     /// Gives due replays to this instance for the duration of `lease`, in the order of their
     /// events, including those of disabled subscriptions.
     ///

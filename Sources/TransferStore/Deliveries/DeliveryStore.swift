@@ -21,6 +21,13 @@ extension DeliveryStore {
     /// or by another that may be able to read it; the most is twice as long.
     static let unreadablePause: Duration = .seconds(60)
 
+    /// Returns whether a claim would probably find deliveries.
+    package func areAnyDue() async throws(StoreError) -> Bool {
+        try await !database.run(
+            "SELECT 1 FROM delivery WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 1"
+        ).isEmpty
+    }
+
     /// Gives due deliveries to this instance for the duration of `lease`.
     ///
     /// Deliveries of a subscription that is disabled, paused or being probed, of a client that was

@@ -2,6 +2,9 @@ package import TransferModel
 
 /// The due deliveries that a claim was given.
 package struct DueDeliveries: Sendable {
+    /// No deliveries.
+    package static let none = DueDeliveries(claims: [], unreadable: [], examined: 0)
+
     /// The claims, one for each delivery.
     package let claims: [DeliveryClaim]
     /// The subscriptions that this release cannot read; their deliveries were put off.

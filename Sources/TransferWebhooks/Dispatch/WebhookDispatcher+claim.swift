@@ -32,27 +32,14 @@ extension WebhookDispatcher {
     /// - Returns: nil when the store cannot be asked.
     private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
-            if let lost = state.withLock({ $0.lostClaim }) {
-                try await stores.deliveries.returnDeliveries(
-                    claimedUnder: lost.fences,
-                    limit: lost.limit
-                )
-            }
-            let fences = worker.reserve(limit)
-            state.withLock { $0.lostClaim = (fences, limit) }
-            let due = try await stores.deliveries.claimDeliveries(
-                fences,
-                limit: limit,
-                lease: bounds.lease,
-                health: health
-            )
-            state.withLock { $0.lostClaim = nil }
+            let due = try await dueDeliveries(limit)
             watch.succeeded()
             watch.couldNotRead(due.unreadable)
             sender.counters.countUnreadable(due.unreadable.count)
             state.withLock { state in
                 state.claimFailures = 0
                 state.claimableAt = nil
+                state.foundDue = due.examined > 0
             }
             return due
         } catch {
@@ -65,6 +52,30 @@ extension WebhookDispatcher {
             }
             return nil
         }
+    }
+
+    /// Claims up to `limit` pairs, or none after a look that finds nothing due: most signals are of
+    /// events that nobody has subscribed to, and a claim costs many times as much.
+    private func dueDeliveries(_ limit: Int) async throws(StoreError) -> DueDeliveries {
+        let (lost, foundDue) = state.withLock { ($0.lostClaim, $0.foundDue) }
+        if let lost {
+            try await stores.deliveries.returnDeliveries(
+                claimedUnder: lost.fences,
+                limit: lost.limit
+            )
+        } else if !foundDue, try await !stores.deliveries.areAnyDue() {
+            return .none
+        }
+        let fences = worker.reserve(limit)
+        state.withLock { $0.lostClaim = (fences, limit) }
+        let due = try await stores.deliveries.claimDeliveries(
+            fences,
+            limit: limit,
+            lease: bounds.lease,
+            health: health
+        )
+        state.withLock { $0.lostClaim = nil }
+        return due
     }
 
     private func start(_ held: DeliveryCursor, _ group: inout DiscardingTaskGroup) {

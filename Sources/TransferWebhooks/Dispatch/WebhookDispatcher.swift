@@ -19,6 +19,8 @@ package final class WebhookDispatcher: Service {
         var slots: DeliverySlots<DeliveryCursor>
         /// Whether the last claim got as many as it asked for, so that more are probably due.
         var hasMore = false
+        /// Whether the last claim found something due, so that the next one probably does.
+        var foundDue = false
         /// The number of claims that have failed since the last successful one.
         var claimFailures = 0
         /// The last claim when no answer to it arrived: nobody would deliver its pairs before its

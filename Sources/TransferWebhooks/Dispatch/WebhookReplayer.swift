@@ -40,8 +40,10 @@ struct WebhookReplayer: Sendable {
         }
     }
 
+    /// - Returns: nil when nothing is due, or the store cannot be asked.
     private func claimReplays() async -> DueReplays? {
         do throws(StoreError) {
+            guard try await stores.deliveryLog.areAnyReplaysDue() else { return nil }
             return try await stores.deliveryLog.claimReplays(
                 worker.reserve(Self.replaysMax),
                 limit: Self.replaysMax,

@@ -70,6 +70,8 @@ import TransferTestSupport
             Question("pruneExpiredTasks") {
                 _ = try await $0.retention.pruneExpiredTasks(after: nil)
             },
+            Question("areAnyReplaysDue") { _ = try await $0.deliveryLog.areAnyReplaysDue() },
+            Question("areAnyDue") { _ = try await $0.deliveries.areAnyDue() },
             Question("claimReplays") {
                 _ = try await $0.deliveryLog.claimReplays(
                     worker.reserve(10),

@@ -2,6 +2,7 @@ import StandardWebhooks
 import TransferTestSupport
 import Foundation
 import Postgres
+import Testing
 import TransferModel
 import TransferStore
 
@@ -67,10 +68,13 @@ extension StoreFixture {
         _ limit: Int = 100,
         lease: Duration = .seconds(600)
     ) async throws -> [DeliveryClaim] {
-        try await stores.deliveries.claimDeliveries(
+        let areDue = try await stores.deliveries.areAnyDue()
+        let due = try await stores.deliveries.claimDeliveries(
             worker.reserve(limit),
             limit: limit,
             lease: lease
-        ).claims
+        )
+        #expect(areDue || due.examined == 0)
+        return due.claims
     }
 }

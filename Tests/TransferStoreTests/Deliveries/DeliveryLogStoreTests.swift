@@ -187,8 +187,14 @@ extension StoreFixture {
     fileprivate func claimReplays(
         lease: Duration = .seconds(600)
     ) async throws -> [ReplayClaim] {
-        try await stores.deliveryLog.claimReplays(worker.reserve(100), limit: 100, lease: lease)
-            .claims
+        let areDue = try await stores.deliveryLog.areAnyReplaysDue()
+        let claims = try await stores.deliveryLog.claimReplays(
+            worker.reserve(100),
+            limit: 100,
+            lease: lease
+        ).claims
+        #expect(areDue == !claims.isEmpty)
+        return claims
     }
 
     /// Returns the state that a replay must leave unchanged.

@@ -18,6 +18,7 @@ import TransferTestSupport
             filter: EventFilter(["task.created"])
         )
         try await fixture.subscribe(session: "nothing happens here")
+        #expect(try await !fixture.stores.deliveries.areAnyDue())
         #expect(try await fixture.claimDeliveries().isEmpty)
         try await fixture.submit(2)
         try await fixture.submit(1, to: "other")
@@ -31,6 +32,7 @@ import TransferTestSupport
         let wide = try #require(claims.first { $0.session == session })
         #expect(wide.acknowledgedSequence == 1)
         #expect(wide.attempt == 0)
+        #expect(try await !fixture.stores.deliveries.areAnyDue())
         #expect(try await fixture.claimDeliveries().isEmpty)
     }
 
