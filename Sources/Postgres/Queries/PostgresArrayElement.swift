@@ -67,6 +67,25 @@ extension PostgresScalar {
         for element in elements { try ArrayFormat.append(element, to: &bytes) }
     }
 
+    package static func encodeArrayWithNulls(
+        _ elements: [Self?],
+        into bytes: inout [UInt8]
+    ) throws(PostgresError) {
+        try ArrayFormat.begin(
+            count: elements.count,
+            hasNull: elements.contains { $0 == nil },
+            element: postgresType,
+            in: &bytes
+        )
+        for element in elements {
+            if let element {
+                try ArrayFormat.append(element, to: &bytes)
+            } else {
+                ArrayFormat.appendNull(to: &bytes)
+            }
+        }
+    }
+
     package static func decodeArray(
         _ bytes: RawSpan,
         type: PostgresType
@@ -92,19 +111,7 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
         _ elements: [Wrapped?],
         into bytes: inout [UInt8]
     ) throws(PostgresError) {
-        try ArrayFormat.begin(
-            count: elements.count,
-            hasNull: elements.contains { $0 == nil },
-            element: Wrapped.postgresType,
-            in: &bytes
-        )
-        for element in elements {
-            if let element {
-                try ArrayFormat.append(element, to: &bytes)
-            } else {
-                ArrayFormat.appendNull(to: &bytes)
-            }
-        }
+        try Wrapped.encodeArrayWithNulls(elements, into: &bytes)
     }
 
     package static func decodeArray(

@@ -7,7 +7,6 @@ package struct Row: Sendable {
     ///
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column,
     ///   it is NULL, or it has another type.
-    @inlinable
     package func decode<Value: PostgresDecodable>(
         _ column: String,
         as type: Value.Type = Value.self
@@ -22,7 +21,6 @@ package struct Row: Sendable {
     ///
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column or
     ///   it has another type.
-    @inlinable
     package func decodeIfPresent<Value: PostgresDecodable>(
         _ column: String,
         as: Value.Type = Value.self
@@ -36,10 +34,9 @@ package struct Row: Sendable {
 
     /// Calls `body` with the bytes and the type of a column, unless it is NULL.
     ///
-    /// It is apart from the generic functions, so that these are small enough to be compiled for
-    /// each type where they are called; a row of a claim has thirty columns.
-    @usableFromInline
-    func read(
+    /// - Throws: what `body` throws, or an error with code ``PostgresError/Code/decoding`` when there
+    ///   is no such column.
+    package func read(
         _ name: String,
         _ body: (RawSpan, PostgresType) throws(PostgresError) -> Void
     ) throws(PostgresError) {
@@ -58,8 +55,8 @@ package struct Row: Sendable {
         }
     }
 
-    @usableFromInline
-    static func nullFound(in column: String) -> PostgresError {
+    /// Returns the error for a column that is NULL and must not be.
+    package static func nullFound(in column: String) -> PostgresError {
         PostgresError(.decoding, "column \(column) is NULL")
     }
 }

@@ -14,6 +14,9 @@ struct StoredRow: Sendable {
         self.sealer = sealer
     }
 
+    // Generic code is compiled for each type only within its module, and a row of a claim has thirty
+    // columns: hence not the functions of `Row`.
+
     /// Returns the value of a column that is not NULL.
     ///
     /// - Throws: ``StoreError/defect(_:)`` when there is no such column, it is NULL, or it has
@@ -22,11 +25,10 @@ struct StoredRow: Sendable {
         _ column: String,
         as type: Value.Type = Value.self
     ) throws(StoreError) -> Value {
-        do throws(PostgresError) {
-            return try row.decode(column, as: type)
-        } catch {
-            throw .defect(error)
+        guard let value = try decodeIfPresent(column, as: type) else {
+            throw .defect(Row.nullFound(in: column))
         }
+        return value
     }
 
     /// Returns the value of a column; nil for NULL.
@@ -36,10 +38,14 @@ struct StoredRow: Sendable {
         _ column: String,
         as type: Value.Type = Value.self
     ) throws(StoreError) -> Value? {
+        var value: Value?
         do throws(PostgresError) {
-            return try row.decodeIfPresent(column, as: type)
+            try row.read(column) { bytes, type throws(PostgresError) in
+                value = try Value.decode(bytes, type: type)
+            }
         } catch {
             throw .defect(error)
         }
+        return value
     }
 }
