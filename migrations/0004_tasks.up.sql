@@ -143,9 +143,9 @@ CREATE INDEX asked_by_session ON asked (session_id, task_id);
 -- Runnable tasks only: a claim never walks past a row that it may not take.
 --
 -- A row has tasks whose identifiers follow each other without a gap, as those of one submission do,
--- and which have everything else in common. A task that comes back to the queue is a run by itself.
--- So the runs of a session at a host never overlap: whoever looks for a task finds it in the first
--- run that does not end before it, or it is not in the queue.
+-- and differ in their last seven bits alone; they have everything else in common. A task that comes
+-- back to the queue is a run by itself. So the runs of a session at a host never overlap: whoever
+-- looks for a task finds it in the first run that does not end before it, or it is not in the queue.
 CREATE TABLE ready_run (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,

@@ -36,10 +36,12 @@ extension UUID {
     /// `count`: a counter from a random number takes the place of the last 62 random bits (RFC 9562
     /// §6.2, method 2).
     ///
-    /// No other identifier lies between them, unless 74 random bits are drawn alike.
+    /// Several begin with a block (``isInBlock(of:)``), so that they are in as few as possible. No
+    /// other identifier lies between them, unless 67 random bits are drawn alike.
     package static func consecutiveVersion7(count: Int, at date: Date = Date()) -> [UUID] {
         let high = version7Start(at: date)
-        let first = UInt64.random(in: 0...(1 << 62) - UInt64(max(1, count)))
+        var first = UInt64.random(in: 0...(1 << 62) - UInt64(max(1, count)))
+        if count > 1 { first &= ~(blockLength - 1) }
         return (0..<UInt64(count)).map { UUID(high, 1 << 63 | first + $0) }
     }
 
@@ -52,6 +54,15 @@ extension UUID {
     /// Whether this is the identifier after `other`.
     package func follows(_ other: UUID) -> Bool {
         words.high == other.words.high && words.low == other.words.low &+ 1
+    }
+
+    /// The number of identifiers in a block.
+    private static let blockLength: UInt64 = 128
+
+    /// Whether this identifier and `other` differ in nothing but their last seven bits.
+    package func isInBlock(of other: UUID) -> Bool {
+        words.high == other.words.high
+            && words.low / Self.blockLength == other.words.low / Self.blockLength
     }
 
     /// Returns the identifier `count` places after this one among those that follow each other.

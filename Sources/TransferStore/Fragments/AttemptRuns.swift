@@ -40,20 +40,27 @@ enum AttemptRuns {
         "worker > \(incarnation) AND first_fence > \(Fence.all(of: incarnation).upperBound)"
     }
 
-    /// Returns the statement that stores attempts
-    /// `(session_id, host_key, number, began_at, task_id, fence)`, whose fences follow each other in
-    /// that order.
-    static func insert(_ attempts: Query) -> Query {
+    /// The order of runs `q` of the queue in which those follow each other whose tasks become one run
+    /// of attempts.
+    static let order: Query = """
+        ORDER BY q.session_id, q.host_key, q.attempt, q.began_at, \(block(of: "q.last_task_id"))
+        """
+
+    /// Returns the statement that stores attempts `(attempt_run, run, task_id, fence)` of tasks from
+    /// runs of the queue, `(run, session_id, host_key, number, began_at)`.
+    ///
+    /// The fences of each `attempt_run` follow each other in the order of the tasks.
+    static func insert(_ attempts: Query, of runs: Query) -> Query {
         """
         INSERT INTO attempt_run (
             first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
-        SELECT min(k.fence), k.session_id, k.host_key, k.number, k.began_at, k.block,
-            array_agg(k.task_id ORDER BY k.fence), \(everything) >> count(*)::integer
+        SELECT k.first_fence, r.session_id, r.host_key, r.number, r.began_at,
+            \(block(of: "k.task_ids[1]")), k.task_ids, \(everything) >> cardinality(k.task_ids)
         FROM (
-            SELECT a.*, \(block(of: "a.task_id")) AS block
-            FROM (\(attempts)) a (session_id, host_key, number, began_at, task_id, fence)
-        ) k
-        GROUP BY k.session_id, k.host_key, k.number, k.began_at, k.block
+            SELECT min(a.run) AS run, min(a.fence) AS first_fence,
+                array_agg(a.task_id ORDER BY a.fence) AS task_ids
+            FROM (\(attempts)) a (attempt_run, run, task_id, fence) GROUP BY a.attempt_run
+        ) k JOIN \(runs) r USING (run)
         """
     }
 

@@ -2,11 +2,11 @@ import Postgres
 import TransferModel
 
 /// SQL for the queue: rows of `ready_run`, each with runnable tasks whose identifiers follow each
-/// other.
+/// other and differ in their last seven bits alone.
+///
+/// So a run has at most 128 tasks, with which its row is a quarter of a page, and what is claimed of
+/// it becomes one of ``AttemptRuns``.
 enum ReadyRuns {
-    /// The maximum number of tasks in a run; with that many a row is a quarter of a page.
-    static let lengthMax = 128
-
     /// Returns the query for `columns` of the run `r` that holds a task `t`; no row unless the task
     /// is queued.
     static func select(_ columns: Query) -> Query {
@@ -25,7 +25,6 @@ enum ReadyRuns {
     /// Returns the statement that puts `tasks` into the queue:
     /// `(host_key, session_id, priority_rank, task_id, attempt, began_at)`.
     ///
-    /// Those whose identifiers follow each other become a run, or a few of at most ``lengthMax``.
     /// Identifiers that differ in more than their last 48 bits count as not following each other.
     static func insert(_ tasks: Query) -> Query {
         """
@@ -49,7 +48,7 @@ enum ReadyRuns {
                 ) i
             ) k
             GROUP BY k.host_key, k.session_id, k.priority_rank, k.attempt, k.began_at, k.prefix,
-                k.number - k.place, (k.place - 1) / \(Int64(lengthMax))
+                k.number - k.place, k.number >> 7
         ) p
         """
     }

@@ -4,20 +4,18 @@ import TransferModel
 extension CompletionStore {
     /// Returns the statement for ends that write nothing but an outcome and its events.
     ///
-    /// It ends none if anything is kept for a later attempt of one of the tasks, and otherwise those
-    /// whose fence is found; ``attemptEnd(of:)`` decides about the others.
+    /// It ends those whose fence is found and of which nothing is kept for a later attempt;
+    /// ``attemptEnd(of:)`` decides about the others.
     static func plainEnd(of columns: PlainEndColumns) -> Query {
         """
+        -- What only an outcome has is joined at the end: texts that went through all of these would
+        -- be copied five times.
         WITH item AS MATERIALIZED (
             SELECT * FROM unnest(
                 \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
-                \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
-                \(columns.measurements), \(columns.httpStatuses), \(columns.responseHeads),
-                \(columns.partFences), \(columns.responseBodies)
-            ) AS i (
-                place, task_id, fence, outcome, bytes_received, bytes_sent, failure, measurements,
-                http_status, response_head, part_fence, response_body)
-            WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.task_id = ANY (\(columns.tasks)))
+                \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures)
+            ) WITH ORDINALITY AS i (
+                place, task_id, fence, outcome, bytes_received, bytes_sent, failure, row)
         ),
         -- A batch may hold a stale end of the same task: each row is matched by its fence. They are
         -- locked in the order of the items, which a DELETE that joins them does not ensure.
@@ -25,9 +23,11 @@ extension CompletionStore {
         from_row AS MATERIALIZED (
             SELECT a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
                 a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
-                i.measurements, i.http_status, i.response_head, i.part_fence, i.response_body
+                i.row
             FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
-            WHERE \(endsRow)
+            -- Mostly all are found in runs, where none is that has left a part.
+            WHERE (SELECT count(*) FROM from_run) < \(Int64(columns.tasks.count))
+                AND \(endsRow) AND \(hasLeftNoPart)
         ),
         attempt_gone AS (
             DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
@@ -35,11 +35,11 @@ extension CompletionStore {
         from_attempt AS (
             SELECT task_id, fence, session_id, number AS attempt, started_at,
                 NULL::bigint AS resumed_at_offset, place, outcome, bytes_received, bytes_sent,
-                failure, measurements, http_status, response_head, part_fence, response_body
+                failure, row
             FROM from_run
             UNION ALL SELECT * FROM from_row
         ),
-        \(columns.haveRenames ? fromRename : "gone AS (SELECT * FROM from_attempt)"),
+        \(columns.haveRenames ? fromRename : noRename),
         -- The tasks of a session that ended alike: what its events, counters and counts are made of.
         run AS MATERIALIZED (
             SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
@@ -102,28 +102,49 @@ extension CompletionStore {
             -- A task that is running belongs to the generation that is under way.
             SELECT g.task_id, g.session_id, c.generation,
                 CASE g.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
-                g.attempt, g.bytes_received, g.http_status, g.response_head, g.failure::jsonb,
-                g.bytes_sent, g.response_body, g.part_fence, g.fence, g.started_at,
-                g.resumed_at_offset, g.measurements
+                g.attempt, g.bytes_received, coalesce(g.http_status, o.http_status),
+                coalesce(g.response_head, o.response_head), g.failure::jsonb, g.bytes_sent,
+                o.response_body, o.part_fence, g.fence, g.started_at, g.resumed_at_offset,
+                o.measurements
             FROM gone g JOIN counter c USING (session_id)
+            JOIN unnest(
+                \(columns.measurements), \(columns.httpStatuses), \(columns.responseHeads),
+                \(columns.partFences), \(columns.responseBodies)
+            ) WITH ORDINALITY AS o (
+                measurements, http_status, response_head, part_fence, response_body, row)
+                USING (row)
         ),
         \(Fragment.wake)
         SELECT task_id FROM gone
         """
     }
 
+    /// Whether nothing is kept for a later attempt of an item `i`.
+    private static let hasLeftNoPart: Query = """
+        (SELECT x.task_id FROM partial x WHERE x.task_id = i.task_id LIMIT 1) IS NULL
+        """
+
+    private static let noRename: Query = """
+        gone AS (
+            SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt
+        )
+        """
+
     private static let fromRename: Query = """
         from_rename AS MATERIALIZED (
-            SELECT p.task_id, p.fence, p.session_id, p.number, p.started_at,
-                p.resumed_at_offset, i.place, i.outcome, p.bytes_received, i.bytes_sent, i.failure,
-                i.measurements, p.http_status, p.response_head, i.part_fence, i.response_body
+            SELECT p.task_id, p.fence, p.session_id, p.number, p.started_at, p.resumed_at_offset,
+                i.place, i.outcome, p.bytes_received, i.bytes_sent, i.failure, i.row,
+                p.http_status, p.response_head
             FROM item i CROSS JOIN LATERAL (\(lockRename)) p
-            WHERE i.outcome = 'completed'
+            WHERE i.outcome = 'completed' AND \(hasLeftNoPart)
         ),
         rename_gone AS (
             DELETE FROM pending_rename p
             WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_rename e))
         ),
-        gone AS (SELECT * FROM from_attempt UNION ALL SELECT * FROM from_rename)
+        gone AS (
+            SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt
+            UNION ALL SELECT * FROM from_rename
+        )
         """
 }

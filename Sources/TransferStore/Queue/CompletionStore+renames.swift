@@ -44,10 +44,9 @@ extension CompletionStore {
         guard !answering.isEmpty else { return [] }
         let first = [Database.TransactionSetting.briefLocks.query] + locks
         let rows = try await database.run(first + answering + ends.dropFirst())
-        var changed: Set<TaskID> = []
-        for row in rows.dropFirst(first.count).prefix(answering.count).joined() {
-            changed.insert(try row.task("task_id"))
-        }
+        let answers = rows.dropFirst(first.count).prefix(answering.count)
+        var changed = Set<TaskID>(minimumCapacity: answers.reduce(0) { $0 + $1.count })
+        for row in answers.joined() { changed.insert(try row.task("task_id")) }
         return changed
     }
 

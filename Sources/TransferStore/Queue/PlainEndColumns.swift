@@ -11,11 +11,13 @@ struct PlainEndColumns {
     var outcomes: [String] = []
     var bytesReceived: [Int64] = []
     var bytesSent: [Int64] = []
+    /// Empty if there are none, which `unnest` reads as NULLs.
     var failures: [String?] = []
     var measurements: [String?] = []
     var httpStatuses: [Int16?] = []
     var responseHeads: [String?] = []
     var partFences: [Int64?] = []
+    /// Empty if there are none.
     var responseBodies: [[UInt8]?] = []
     /// Whether there are ends of pending renames among them.
     var haveRenames = false
@@ -23,8 +25,11 @@ struct PlainEndColumns {
     /// Creates the columns; nil unless all ends are of that kind, as by far the most are.
     init?(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
         // Sorted by task, the order in which every statement locks.
-        let sorted = attemptEnds.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
-        for (index, attemptEnd) in sorted {
+        let sorted = attemptEnds.indices.sorted {
+            attemptEnds[$0].task.uuid < attemptEnds[$1].task.uuid
+        }
+        for index in sorted {
+            let attemptEnd = attemptEnds[index]
             guard attemptEnd.partial == nil, attemptEnd.abandoned == nil else { return nil }
             switch attemptEnd.outcome {
             case .completed:
@@ -44,6 +49,8 @@ struct PlainEndColumns {
             bytesSent.append(attemptEnd.bytesSent)
             measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
         }
+        if failures.allSatisfy({ $0 == nil }) { failures = [] }
+        if responseBodies.allSatisfy({ $0 == nil }) { responseBodies = [] }
     }
 
     private mutating func append(

@@ -12,6 +12,8 @@ extension QueueStore {
     /// Gives runnable tasks to a worker, as new attempts with fences of its own: the first tasks of
     /// each flow, and no more of a tenant than its limits of running tasks and of bytes.
     ///
+    /// They come in the order of their hosts, priorities and identifiers.
+    ///
     /// The cost grows with the tasks claimed, not with the queue: `ready_run` holds only runnable
     /// tasks, its key is the order in which they are read, and rows of earlier claims that an old
     /// snapshot keeps are not read again. A run that has more tasks than the flow may begin loses
@@ -99,26 +101,33 @@ extension QueueStore {
                 DELETE FROM ready_run r USING alive
                 WHERE r.ctid = ANY (ARRAY(
                     SELECT p.row FROM picked p WHERE p.taken = cardinality(p.task_ids)))
-                RETURNING r.session_id, r.host_key, r.attempt, r.began_at, r.task_ids
+                RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at, r.task_ids
             ),
             head AS (
                 UPDATE ready_run r SET task_ids = r.task_ids[p.taken + 1 :]
                 FROM picked p, alive
                 WHERE r.ctid = p.row AND p.taken < cardinality(p.task_ids)
-                RETURNING r.session_id, r.host_key, r.attempt, r.began_at,
+                RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at,
                     p.task_ids[: p.taken] AS task_ids
             ),
-            gone AS MATERIALIZED (
-                SELECT k.task_id, q.session_id, q.host_key, q.attempt, q.began_at
+            run AS MATERIALIZED (
+                SELECT row_number() OVER (\(AttemptRuns.order), q.last_task_id) AS run,
+                    dense_rank() OVER (\(AttemptRuns.order)) AS attempt_run,
+                    q.session_id, q.host_key, (q.attempt + 1)::smallint AS number,
+                    coalesce(q.began_at, statement_timestamp()) AS began_at, q.task_ids
                 FROM (SELECT * FROM whole UNION ALL SELECT * FROM head) q
-                CROSS JOIN LATERAL unnest(q.task_ids) AS k (task_id)
+            ),
+            gone AS MATERIALIZED (
+                SELECT k.task_id, k.place, r.run, r.attempt_run, r.session_id, r.host_key, r.number,
+                    r.began_at
+                FROM run r CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY
+                    AS k (task_id, place)
             ),
             taken AS MATERIALIZED (
                 SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER (
-                        ORDER BY x.task_id, k.session_id, k.host_key, k.attempt, k.began_at,
-                            k.task_id) - 1 AS fence,
-                    (k.attempt + 1)::smallint AS number, k.session_id, k.host_key,
-                    coalesce(k.began_at, statement_timestamp()) AS began_at, \(Self.partialColumns)
+                        ORDER BY x.task_id, k.run, k.place) - 1 AS fence,
+                    k.run, k.attempt_run, k.number, k.session_id, k.host_key, k.began_at,
+                    \(Self.partialColumns)
                 FROM gone k
                 -- Mostly there is none, which one look tells for all.
                 LEFT JOIN partial x ON x.task_id = ANY (CASE WHEN (
@@ -127,9 +136,8 @@ extension QueueStore {
                 ) THEN ARRAY[k.task_id] END)
             ),
             begun AS (\(AttemptRuns.insert("""
-                SELECT session_id, host_key, number, began_at, task_id, fence
-                FROM taken WHERE partial_fence IS NULL
-                """))),
+                SELECT attempt_run, run, task_id, fence FROM taken WHERE partial_fence IS NULL
+                """, of: "run"))),
             -- What continues a part file has received something already.
             continued AS (
                 INSERT INTO attempt (
@@ -164,9 +172,15 @@ extension QueueStore {
         queries.append(Self.selectSessions(where: "s.id = ANY (\(distinct))"))
         let rows = try await database.run(queries + [claim])
         let claimed = try ClaimedSession.byID(rows[queries.count - 1])
-        return try rows[queries.count].map { row throws(StoreError) in
+        var claims = try rows[queries.count].map { row throws(StoreError) in
             try TaskClaim(row, of: claimed)
         }
+        // Mostly they are in this order already; PostgreSQL would copy each row to sort them.
+        claims.sort {
+            ($0.hostKey.rawValue, $0.priority.rank, $0.task.uuid)
+                < ($1.hostKey.rawValue, $1.priority.rank, $1.task.uuid)
+        }
+        return claims
     }
 
     /// Whether a run `r` belongs to the flow of a share `g`, at its position or later.
@@ -210,15 +224,21 @@ extension QueueStore {
         SELECT a.task_id, a.fence, a.number, a.session_id, t.host_key, t.priority_rank, t.url,
             t.headers, t.destination_path, t.destination_overwrite, t.options, t.kind, t.method,
             t.upload_path, t.upload_is_staged, t.upload_data, t.upload_is_copy,
-            (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
+            (date_part('epoch', clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             a.partial_fence, a.source_task_id, a.ranges, a.boot_id, a.bytes_durable, a.bytes_total,
-            a.validator, y.destination_path AS source_destination_path,
-            y.destination_overwrite AS source_destination_overwrite \(columns)
+            a.validator, \(ofSource("y.destination_path")) AS source_destination_path,
+            \(ofSource("y.destination_overwrite")) AS source_destination_overwrite \(columns)
         FROM \(attempts) a
         -- Look-ups by key whatever the statistics say (docs/decisions/0023).
         CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = a.task_id LIMIT 1) t
-        LEFT JOIN task y ON y.id = ANY (ARRAY[a.source_task_id])
-        ORDER BY t.host_key, t.priority_rank, t.id
+        """
+    }
+
+    /// Returns the query for `column` of the task whose part file an attempt `a` continues.
+    private static func ofSource(_ column: Query) -> Query {
+        """
+        CASE WHEN a.source_task_id IS NOT NULL THEN (
+            SELECT \(column) FROM task y WHERE y.id = a.source_task_id) END
         """
     }
 

@@ -196,9 +196,10 @@ extension TaskSubmission {
         }
     }
 
-    /// Whether no other task can be between `other` and this one in the queue.
+    /// Whether this task can be next to `other` in a run of the queue, and no other task between them.
     fileprivate func follows(_ other: TaskSubmission) -> Bool {
         hostKey == other.hostKey && priority == other.priority && id.uuid.follows(other.id.uuid)
+            && id.uuid.isInBlock(of: other.id.uuid)
     }
 
     /// The state in which the task is stored; nil if it may be queued or scheduled.

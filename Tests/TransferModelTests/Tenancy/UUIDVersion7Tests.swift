@@ -43,6 +43,10 @@ import TransferModel
             #expect(bytes[6] >> 4 == 7)
             #expect(bytes[8] >> 6 == 0b10)
         }
+        for (index, id) in ids.enumerated() {
+            #expect(id.isInBlock(of: ids[index / 128 * 128]))
+            #expect(index < 128 || !id.isInBlock(of: ids[index - 128]))
+        }
         let others = UUID.consecutiveVersion7(count: 5000, at: now)
         #expect(Set(ids + others).count == 10_000)
     }

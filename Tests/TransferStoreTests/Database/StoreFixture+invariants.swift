@@ -110,6 +110,15 @@ extension StoreFixture {
             """
         ),
         (
+            "attempts in runs have left no part, so that an end need not look for one",
+            """
+            SELECT x.task_id FROM attempt_run r
+            CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (id, place)
+            JOIN partial x ON x.task_id = k.id
+            WHERE get_bit(r.gone, k.place::integer - 1) = 0
+            """
+        ),
+        (
             "runs of runnable tasks are in order, do not overlap and are at home",
             """
             SELECT r.last_task_id FROM ready_run r
@@ -118,6 +127,9 @@ extension StoreFixture {
             WHERE (t.host_key, t.session_id, t.priority_rank)
                     <> (r.host_key, r.session_id, r.priority_rank)
                 OR k.place > 1 AND k.id <= r.task_ids[k.place - 1]
+                OR left(k.id::text, 34) <> left(r.last_task_id::text, 34)
+                OR get_byte(uuid_send(k.id), 15) / 128
+                    <> get_byte(uuid_send(r.last_task_id), 15) / 128
                 OR EXISTS (
                     SELECT 1 FROM ready_run x
                     WHERE x.session_id = r.session_id AND x.ctid <> r.ctid
