@@ -69,8 +69,9 @@ extension OwnerRemovalStore {
         )
     }
 
-    /// Decides that a tenant is removed: its keys end, and its name is free for another tenant. So do
-    /// its first subscriptions; ``advanceRemoval(of:)`` ends those behind them.
+    /// Decides that a tenant is removed: its keys end, and its name is free for another tenant.
+    ///
+    /// Its first subscriptions end too; ``advanceRemoval(of:)`` ends those behind them.
     ///
     /// - Returns: false when there is no tenant of that name.
     package func beginTenantRemoval(named name: String) async throws(StoreError) -> Bool {
