@@ -114,12 +114,16 @@ extension QueueStore {
                 SELECT row_number() OVER (\(AttemptRuns.order), q.last_task_id) AS run,
                     dense_rank() OVER (\(AttemptRuns.order)) AS attempt_run,
                     q.session_id, q.host_key, (q.attempt + 1)::smallint AS number,
-                    coalesce(q.began_at, statement_timestamp()) AS began_at, q.task_ids
+                    coalesce(q.began_at, statement_timestamp()) AS began_at, q.task_ids,
+                    -- Mostly none has left a part, which one look tells for the whole run: no other
+                    -- task is between its first and its last.
+                    (SELECT true FROM partial x
+                    WHERE x.task_id BETWEEN q.task_ids[1] AND q.last_task_id LIMIT 1) AS has_parts
                 FROM (SELECT * FROM whole UNION ALL SELECT * FROM head) q
             ),
             gone AS MATERIALIZED (
                 SELECT k.task_id, k.place, r.run, r.attempt_run, r.session_id, r.host_key, r.number,
-                    r.began_at
+                    r.began_at, r.has_parts
                 FROM run r CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY
                     AS k (task_id, place)
             ),
@@ -129,11 +133,8 @@ extension QueueStore {
                     k.run, k.attempt_run, k.number, k.session_id, k.host_key, k.began_at,
                     \(Self.partialColumns)
                 FROM gone k
-                -- Mostly there is none, which one look tells for all.
-                LEFT JOIN partial x ON x.task_id = ANY (CASE WHEN (
-                    SELECT EXISTS (SELECT 1 FROM partial y
-                        WHERE y.task_id = ANY (ARRAY(SELECT z.task_id FROM gone z)))
-                ) THEN ARRAY[k.task_id] END)
+                LEFT JOIN partial x ON x.task_id = ANY (
+                    CASE WHEN k.has_parts THEN ARRAY[k.task_id] END)
             ),
             begun AS (\(AttemptRuns.insert("""
                 SELECT attempt_run, run, task_id, fence FROM taken WHERE partial_fence IS NULL
