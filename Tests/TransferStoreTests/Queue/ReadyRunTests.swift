@@ -36,6 +36,23 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Identifiers of one run differ in their last seven bits alone, wherever they begin.
+    @Test func aRunEndsWithABlockOfIdentifiers() async throws {
+        let fixture = try await StoreFixture()
+        let ids = UUID.consecutiveVersion7(count: 256)[100..<200].map { TaskID($0) }
+        let made = try await fixture.submit(100) { submission, index in
+            submission = TaskSubmission(
+                id: ids[index],
+                url: submission.url,
+                hostKey: submission.hostKey
+            )
+        }
+        #expect(made == ids)
+        #expect(try await runs(fixture).sorted() == [28, 72])
+        try await fixture.checkInvariants()
+        #expect(try await drain(fixture) == ids)
+    }
+
     @Test func aRunEndsWhereHostPriorityOrStateChange() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(60) { submission, index in
