@@ -7,7 +7,8 @@ import TransferTestSupport
 @Suite(.postgresSchema) struct ServerSettingsTests {
     /// The server is told to divide whatever it can, as it does by itself with a full table: a page
     /// of the tenant's feed read all of it, in three processes.
-    @Test(arguments: [false, true]) func noPlanIsDividedAmongProcesses(asService: Bool) async throws {
+    @Test(arguments: [false, true])
+    func noPlanIsDividedAmongProcesses(asService: Bool) async throws {
         let connection = try await TestDatabase.current.connection {
             $0.serverSettings["force_parallel_mode"] = "on"
             if asService { $0.serverSettings.merge(Database.serverSettings) { $1 } }

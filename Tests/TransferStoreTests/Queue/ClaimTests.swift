@@ -68,16 +68,16 @@ import TransferTestSupport
         #expect(flows.map(\.flow.hostKey) == [0, 0, 1, 1].map(Self.hostKey))
         #expect(Set(flows.map(\.flow)).count == 4)
         #expect(flows.allSatisfy { $0.tenant == fixture.tenant })
-        let grants = zip(flows, [1, 0, 3, 9]).map {
+        let grants = zip(flows, [3, 0, 3, 9]).map {
             FlowGrant(flow: $0.flow, count: $1, from: $0.position)
         }
         let claims = try await fixture.stores.queue.claim(
             grants,
-            fences: fixture.worker.reserve(13)
+            fences: fixture.worker.reserve(15)
         )
         // The last flow had only five.
         let counts = grants.map { grant in claims.filter { $0.flow == grant.flow }.count }
-        #expect(counts == [1, 0, 3, 5])
+        #expect(counts == [3, 0, 3, 5])
         try await fixture.checkInvariants()
         // Each is found by its fence, although identifiers of two hosts took turns.
         #expect(try await fixture.complete(claims) == Set(claims.map(\.task)))

@@ -313,42 +313,6 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// What continues a part has a row of its own, and leaves no gap among the fences of the others.
-    @Test func aPartInTheMiddleOfARunIsContinuedByItself() async throws {
-        let fixture = try await StoreFixture()
-        let stores = fixture.stores
-        let id = try await fixture.submit()[0]
-        let claim = try await fixture.claim()[0]
-        try await stores.parts.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
-        let token = ResumeDataID(UUID())
-        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: token)
-        let ids = try await fixture.submit(5) { submission, index in
-            if index == 2 { submission.resumeData = token }
-        }
-        let claims = try await fixture.claim()
-        #expect(claims.map(\.task) == ids)
-        #expect(claims.map { $0.partial?.partFence } == [nil, nil, claim.fence, nil, nil])
-        try await fixture.checkInvariants()
-        #expect(try await fixture.fetch(claims) == Set(ids))
-        try await fixture.checkInvariants()
-    }
-
-    /// A task that was published with bytes of an earlier attempt leaves no part when it completes.
-    @Test func theEndOfAPublishedTaskForgetsItsPart() async throws {
-        let fixture = try await StoreFixture()
-        let ids = try await fixture.submit(2) { submission, index in
-            submission.destination = Destination(path: "named/\(index)", overwrite: true)
-        }
-        let claims = try await fixture.claim()
-        try await fixture.stores.parts.recordProgress([
-            StoreFixture.progress(of: ids[0], fence: claims[0].fence)
-        ])
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 1)
-        #expect(try await fixture.complete(claims) == Set(ids))
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
-        try await fixture.checkInvariants()
-    }
-
     @Test func durableBytesNeverShrink() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
