@@ -36,6 +36,24 @@ import TransferTestSupport
         #expect(try await text(Int16(300)) == "300")
     }
 
+    /// However many there are and however alike; of two with one name the first, as in libpq.
+    @Test func columnsAreFoundByTheirNames() async throws {
+        let names = (0..<120).map { "ab\($0 / 3)\($0 % 3)z" } + ["a", "é", "a b"]
+        var columns: Query = "0::int8 AS twice, 1::int8 AS twice"
+        for (value, name) in names.enumerated() {
+            columns = "\(columns), \(Int64(value)) AS \(identifier: name)"
+        }
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT \(columns)")[0]
+        for (value, name) in names.enumerated() {
+            #expect(try row.decode(name, as: Int.self) == value)
+        }
+        #expect(try row.decode("twice", as: Int.self) == 0)
+        for name in ["", "ab", "ab00", "abz", "z", "b"] {
+            #expect(throws: PostgresError.self) { try row.decode(name, as: Int.self) }
+        }
+    }
+
     @Test func narrowIntegersAreReadAsWideOnes() async throws {
         let connection = try await TestDatabase.current.connection()
         let row = try await connection.execute("SELECT \(Int16(-3)) AS a, \(Int32(-4)) AS b")[0]
