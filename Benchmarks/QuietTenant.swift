@@ -21,7 +21,7 @@ struct QuietTenant {
     private static let listed = 10_000
     /// The number of small files of a flood, which last for longer than it is measured, and of slow
     /// ones, which last for ever.
-    private static let files = 220_000
+    private static let files = 400_000
     private static let slowFiles = 1_000
     /// The time in which a flood becomes steady.
     private static let settling: Duration = .seconds(2)
