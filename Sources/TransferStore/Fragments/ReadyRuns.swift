@@ -48,6 +48,7 @@ enum ReadyRuns {
                 ) i
             ) k
             GROUP BY k.host_key, k.session_id, k.priority_rank, k.attempt, k.began_at, k.prefix,
+                -- Without a gap, and in one block of 128 identifiers.
                 k.number - k.place, k.number >> 7
         ) p
         """

@@ -13,6 +13,8 @@ struct PlainEndColumns {
     var bytesSent: [Int64] = []
     /// Empty if there are none, which `unnest` reads as NULLs.
     var failures: [String?] = []
+    /// One for each end, as the other columns of an outcome need not be: together they are as long as
+    /// the longest of them, and an end without its row in them would have no outcome.
     var measurements: [String?] = []
     var httpStatuses: [Int16?] = []
     var responseHeads: [String?] = []
