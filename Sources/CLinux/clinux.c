@@ -7,7 +7,6 @@
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,8 +57,22 @@ void clinux_lower_thread_priority(void) {
     static __thread int is_lowered;
     if (is_lowered) return;
     is_lowered = 1;
-    // A system that refuses leaves the thread as it was, which only costs time.
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
+    // As in <linux/sched/types.h>, which not every C library lets one include beside its own.
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {
+        .size = sizeof attributes,
+        .nice = 5,
+        // The longest slice there is: whoever wakes has a shorter one, and need not wait for its end.
+        .runtime = 100 * 1000 * 1000,
+    };
+    // A system that refuses leaves the thread as it was, which only costs time; one that knows no
+    // slices takes the nice value alone.
+    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 #if defined(__GLIBC__)

@@ -57,9 +57,9 @@ uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 /// the type would make this module the home of others'.
 int clinux_spawn_close_from(void *spawn_file_actions, int lowest);
 
-/// Has the calling thread give way to others wherever there are fewer processors than work: nice
-/// value 5. Only the first call of a thread does anything. setpriority(2), which on Linux sets that
-/// of one thread.
+/// Has the calling thread give way to others wherever there are fewer processors than work, and at
+/// once to whoever wakes: nice value 5 and, since Linux 6.12, a time slice of 100 ms. Only the first
+/// call of a thread does anything. sched_setattr(2).
 void clinux_lower_thread_priority(void);
 
 /// Has the allocator give memory back: large blocks have a mapping each, which ends with them, and
