@@ -227,6 +227,18 @@ extension MeasuredDatabase {
         ])
     }
 
+    /// Gives the server the files of its log that one in use has: those that it makes anew are filled
+    /// with zeros, 16 MiB each, for which all commits wait.
+    func makeLogFiles() async throws {
+        _ = try await aside.execute(
+            """
+            SELECT count(pg_logical_emit_message(false, 'bench', repeat('0123456789abcdef', 640000)))
+            FROM generate_series(1, 120)
+            """
+        )
+        try await aside.executeScript("CHECKPOINT")
+    }
+
     /// Does at once the work that autovacuum and the checkpointer would have done later.
     func settle() async throws {
         for table in [

@@ -39,6 +39,7 @@ struct QuietTenant {
 
     func measure(into table: inout Table) async throws {
         try await MeasuredDatabase.with(program: program, folder: folder) { database in
+            try await database.makeLogFiles()
             let service = try await Service(program: program, database: database, parallel: 64)
             defer { service.stop() }
             _ = try await service.latencies(of: Self.warming)
@@ -101,10 +102,17 @@ struct QuietTenant {
             let part = urls[start..<min(start + SubmitRequest.tasksMax, urls.count)]
             try await client.submit(part.map { TaskRequest(target: .url($0)) }, toSession: session)
         }
+        let (start, before) = (ContinuousClock.now, try await client.session(session).completed)
         try await measure(service, circumstance, &table)
-        guard try await client.session(session).outstanding > 0 else {
+        let after = try await client.session(session)
+        guard after.outstanding > 0 else {
             throw Program.Failure(description: "the flood \(circumstance) was over too soon")
         }
+        table.add(
+            "files of the flood, \(circumstance)",
+            Double(after.completed - before) / ((ContinuousClock.now - start) / .seconds(1)),
+            in: .perSecond
+        )
         try await client.invalidateSession(session)
     }
 

@@ -31,6 +31,8 @@ struct ClusterSettings: Sendable {
         "shared_buffers": "256MB",
         // Rows are rewritten often: few checkpoints mean few full page images.
         "max_wal_size": "2GB",
+        // Files of the log are used again: a new one is filled with zeros, and all commits wait.
+        "min_wal_size": "1GB",
         "checkpoint_timeout": "15min",
         "wal_compression": "on",
         "fsync": "on",
