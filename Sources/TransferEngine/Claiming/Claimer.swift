@@ -18,6 +18,7 @@ struct Claimer {
     /// The claims that the database may have made without their answer arriving here.
     let unanswered: UnansweredClaims
     let signal: QueueSignal
+    let pace: ClaimPace
     let logger: Logger
 
     /// The time for which freed slots are gathered, so that a claim is worth its transaction;
@@ -35,6 +36,7 @@ struct Claimer {
     /// Claims until cancelled.
     func run() async {
         var queue = QueueScan()
+        var pace = pace
         while !Task.isCancelled {
             await signal.wait()
             if active.count > 0 {
@@ -44,9 +46,10 @@ struct Claimer {
             do throws(StoreError) {
                 try await shards.tend(&queue)
                 active.beginWaiting(in: fairShare.with { $0.shards })
-                try await fill(&queue)
+                try await fill(&queue, &pace)
                 giveWay()
                 wakeAfterRest(&queue)
+                if let rest = pace.takeRest(at: .now) { wake(after: rest) }
             } catch {
                 // The next poll tries again; until then nothing is lost, only delayed.
                 logger.debug("claim failed", metadata: ["error": "\(error)"])
@@ -56,7 +59,10 @@ struct Claimer {
 
     /// Claims as long as there are slots for as many tasks as one claim takes, and nothing else is
     /// due; slots that become free during a claim are gathered for the next.
-    private func fill(_ queue: inout QueueScan) async throws(StoreError) {
+    private func fill(
+        _ queue: inout QueueScan,
+        _ pace: inout ClaimPace
+    ) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
         if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
@@ -69,11 +75,13 @@ struct Claimer {
             guard .now < end else { return signal.freed() }
             // Tasks that cannot be started are not claimed; a poll comes back when they can.
             guard identity.isTrusted(at: .now) else { return }
+            let room = pace.room(at: .now)
             let (grants, bound) = fairShare.with { share in
                 let grants = share.grants(
                     Self.claimMax,
                     isOpenHour: configuration.discretionaryHours.contains(Date()),
-                    isClosed: reachability.isClosed
+                    isClosed: reachability.isClosed,
+                    room: room
                 )
                 return (grants, share.boundTenants(of: grants))
             }
@@ -97,6 +105,7 @@ struct Claimer {
             }
             // Before any of them can end.
             fairShare.with { $0.took(claims, of: grants) }
+            pace.note(claims.lazy.map(\.tenant), at: .now)
             // The task served first gets the connection that is free; the others were claimed
             // ahead.
             starter.begin(claims.inOrder(of: grants))

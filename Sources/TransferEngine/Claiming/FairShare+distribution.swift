@@ -10,6 +10,10 @@ extension FairShare {
         let now: ContinuousClock.Instant
         /// The number of tasks that may be claimed before there is a slot for them.
         let ahead: Int
+        /// The number of tasks of each tenant that may begin now.
+        let room: (TenantID) -> Int
+        /// What ``room`` has answered.
+        var rooms: [TenantID: Int] = [:]
         var rest: Int
         /// The number of slots taken, including those given out.
         var taken: Int
@@ -31,11 +35,12 @@ extension FairShare {
     /// discretionary tasks count like others.
     ///
     /// A host that `isClosed` gets one task at a time, because most of its tasks would only be put
-    /// off.
+    /// off. `room` tells how many of a tenant's tasks may begin now.
     mutating func grants(
         _ limit: Int,
         isOpenHour: Bool = false,
         isClosed: (HostKey) -> Bool = { _ in false },
+        room: @escaping (TenantID) -> Int = { _ in .max },
         at now: ContinuousClock.Instant = .now
     ) -> [FlowGrant] {
         isStoredSinceGrants = false
@@ -43,6 +48,7 @@ extension FairShare {
         var given = Distribution(
             now: now,
             ahead: ahead,
+            room: room,
             rest: min(limit, shares.total + ahead - taken),
             taken: taken
         )
@@ -68,7 +74,9 @@ extension FairShare {
         guard given.rest > 0 else { return }
         var open: [TenantID: [HostKey: [Flow]]] = [:]
         (given.newcomers, given.firsts) = ([:], [])
-        for (id, tenant) in tenants where hasRoom(id, given) {
+        for (id, tenant) in tenants {
+            if given.rooms[id] == nil { given.rooms[id] = given.room(id) }
+            guard hasRoom(id, given) else { continue }
             // Tasks waiting at full hosts are not looked at.
             for (hostKey, flows) in tenant.waiting where room(in: hostKey, given) > 0 {
                 if isClosed(hostKey) { given.closed.insert(hostKey) }
@@ -167,7 +175,9 @@ extension FairShare {
     /// Whether a tenant may have another slot.
     private func hasRoom(_ id: TenantID, _ given: Distribution) -> Bool {
         guard let tenant = tenants[id] else { return false }
-        let own = tenant.held + given.ofTenant[id, default: 0]
+        let more = given.ofTenant[id, default: 0]
+        guard more < given.rooms[id, default: .max] else { return false }
+        let own = tenant.held + more
         // Tasks claimed ahead wait for a slot and have none.
         guard own < min(settings.slots + given.ahead, tenant.tasksMax ?? .max) else {
             return false

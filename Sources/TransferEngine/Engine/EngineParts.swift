@@ -17,6 +17,7 @@ struct EngineParts {
     let shortages: Shortages
     let queue: QueueSignal
     let controls: WakeSignal
+    let pace: ClaimPace
     let logger: Logger
     let onEvents: @Sendable () -> Void
     let onWork: @Sendable () -> Void
@@ -38,6 +39,7 @@ struct EngineParts {
         shortages: Shortages,
         queue: QueueSignal,
         controls: WakeSignal,
+        pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
         onWork: @escaping @Sendable () -> Void
@@ -51,6 +53,7 @@ struct EngineParts {
         self.shortages = shortages
         self.queue = queue
         self.controls = controls
+        self.pace = pace
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork
@@ -218,6 +221,7 @@ struct EngineParts {
             shortages: shortages,
             unanswered: unanswered,
             signal: queue,
+            pace: pace,
             logger: logger
         )
     }

@@ -52,9 +52,10 @@ package struct TransferEngine: Service {
     ///
     /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
     /// registered, `curl` is used for nothing else, `disk` does work that may block for long, and
-    /// `secrets` opens credentials. `removals` are those of the ``Pruner`` beside it. `onEvents` is
-    /// called after events were committed, to wake their delivery, and `onWork` after tasks became
-    /// runnable for which other workers may have room.
+    /// `secrets` opens credentials. `removals` are those of the ``Pruner`` beside it, and `pace` knows
+    /// which tenants have requests here. `onEvents` is called after events were committed, to wake
+    /// their delivery, and `onWork` after tasks became runnable for which other workers may have
+    /// room.
     package init(
         stores: EngineStores,
         lifeline: WorkerStore? = nil,
@@ -65,6 +66,7 @@ package struct TransferEngine: Service {
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         removals: RemovalSignals = RemovalSignals(),
+        pace: ClaimPace = ClaimPace(beside: TenantPresence()),
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
         onWork: @escaping @Sendable () -> Void = {}
@@ -86,6 +88,7 @@ package struct TransferEngine: Service {
             shortages: shortages,
             queue: queue,
             controls: controls,
+            pace: pace,
             logger: logger,
             onEvents: onEvents,
             onWork: onWork

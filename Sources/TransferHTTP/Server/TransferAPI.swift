@@ -37,6 +37,7 @@ package struct TransferAPI: Sendable {
     private let onTimers: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
+    private let presence: TenantPresence
     private let page: PageFiles?
     private let audit: AuditTrail?
     private let logger: Logger
@@ -57,6 +58,7 @@ package struct TransferAPI: Sendable {
     ///   - watch: where requests wait; a caller that changes something in this instance signals it.
     ///   - readers: how many may wait for events, and how streams behave.
     ///   - connections: those of the server that answers, with their bounds.
+    ///   - presence: told which tenants have requests.
     ///   - counters: count the requests.
     ///   - wake: called after the commit of a change that may give a worker something to do.
     ///   - onTimers: called after the commit of a change by which a moment was set, or events of a
@@ -79,6 +81,7 @@ package struct TransferAPI: Sendable {
         watch: LongPollHub,
         readers: EventReaderBounds = EventReaderBounds(),
         connections: ConnectionRegistry = ConnectionRegistry(),
+        presence: TenantPresence = TenantPresence(),
         counters: RequestCounters = RequestCounters(),
         wake: @escaping @Sendable () -> Void,
         onTimers: @escaping @Sendable () -> Void,
@@ -105,6 +108,7 @@ package struct TransferAPI: Sendable {
         keys = KeyWatch(logger: logger) { try await stores.keys.goodAPIKeys(among: $0) }
         self.readers = readers
         self.connections = connections
+        self.presence = presence
         self.counters = counters
         self.wake = wake
         self.onTimers = onTimers
@@ -194,7 +198,7 @@ package struct TransferAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: authenticator,
-            resources: SharedResources(bodyBytesMax: bodyBytesMax),
+            resources: SharedResources(bodyBytesMax: bodyBytesMax, presence: presence),
             connections: connections,
             counters: counters,
             hasPage: page != nil,

@@ -1,4 +1,5 @@
 import DequeModule
+import PollLoop
 import Synchronization
 import TransferModel
 

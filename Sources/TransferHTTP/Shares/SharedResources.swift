@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOPosix
 import PollLoop
+import TransferModel
 
 /// The resources that the requests of an instance share, with the part that each may have.
 final class SharedResources: Sendable {
@@ -44,12 +45,13 @@ final class SharedResources: Sendable {
     ///
     /// - Parameters:
     ///   - bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
+    ///   - presence: told which tenants have requests.
     ///   - processors: tells how busy the processors are.
     init(
         bodyBytesMax: Int,
+        presence: TenantPresence = TenantPresence(),
         processors: @escaping @Sendable () -> ProcessorUse = ProcessorUse.now
     ) {
-        let presence = TenantPresence()
         smallWork = RequestWork(limit: .small, beside: presence, processors: processors)
         largeWork = RequestWork(limit: .large, beside: presence, processors: processors)
         bodies = FairBudget(.bodyBytes, max: bodyBytesMax, perTenantMax: bodyBytesMax / 2)

@@ -21,6 +21,8 @@ struct Instance: Sendable {
     let engine: TransferEngine?
     /// What has become of the webhooks of this instance; nil on one that delivers none.
     let deliveries: DeliveryCounters?
+    /// Which tenants are there, by their requests and by their tasks.
+    let presence = TenantPresence()
 
     /// Assembles the parts, and registers the instance if it is to hold tasks or deliveries.
     ///
@@ -78,6 +80,7 @@ struct Instance: Sendable {
                 container: container,
                 secrets: secrets,
                 removals: pruner.removals,
+                presence: presence,
                 signals: signals,
                 logger: logger
             )
@@ -127,6 +130,7 @@ struct Instance: Sendable {
         container: Container,
         secrets: SecretBox?,
         removals: RemovalSignals,
+        presence: TenantPresence,
         signals: InstanceSignals,
         logger: Logger
     ) throws -> TransferEngine {
@@ -140,6 +144,7 @@ struct Instance: Sendable {
             secrets: secrets,
             configuration: settings,
             removals: removals,
+            pace: ClaimPace(beside: presence),
             logger: logger,
             onEvents: { signals.tell([.deliveries, .events]) },
             onWork: { signals.tell([.work]) }

@@ -193,6 +193,7 @@ final class ServiceStart: Sendable {
             health: health,
             watch: watch,
             connections: connections,
+            presence: instance.presence,
             counters: metrics.requests,
             wake: { [signals] in signals.tell([.work, .deliveries, .events, .control]) },
             onTimers: { [signals] in signals.tell([.timers, .deliveries, .events]) },

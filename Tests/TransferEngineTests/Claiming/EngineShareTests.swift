@@ -1,4 +1,6 @@
 import Foundation
+import PollLoop
+import Postgres
 import Testing
 import TransferEngine
 import TransferModel
@@ -51,6 +53,59 @@ import TransferTestSupport
             gate.open()
             try await fixture.expectCompletion(flood)
         }
+    }
+
+    @Test func aTenantIsThereByItsTasks() async throws {
+        let fixture = try await EngineFixture()
+        let presence = TenantPresence()
+        let before = ContinuousClock.now
+        fixture.origin.when("/file", .response(body: Self.body))
+        try await fixture.withEngine(pace: ClaimPace(beside: presence)) { _ in
+            #expect(presence.isAlone(TenantID(UUID()), at: before))
+            try await fixture.expectCompletion([fixture.submit(fixture.origin.url("/file"))])
+            #expect(!presence.isAlone(TenantID(UUID()), at: before))
+            #expect(presence.isAlone(fixture.tenant, at: before))
+        }
+    }
+
+    /// With nothing but the pace to wait for: no download ends, and no poll comes in time.
+    @Test func besideAnotherTenantFewBeginAtOnceAndAllInTheEnd() async throws {
+        let fixture = try await EngineFixture()
+        let presence = TenantPresence()
+        presence.note(TenantID(UUID()), at: .now + .seconds(3600))
+        // The first period lasts until nothing else wakes the claimer any more.
+        let pace = ClaimPace(
+            beside: presence,
+            limit: WorkLimit(min: 3, max: 3),
+            at: .now + .seconds(1)
+        )
+        let gate = OriginGate()
+        fixture.origin.when("/held", .gated(Self.body, after: 0, gate))
+        let url = fixture.origin.url("/held")
+        let flood = UUID.consecutiveVersion7(count: 40).map {
+            TaskSubmission(id: TaskID($0), url: url, hostKey: HostKey(rawValue: 1))
+        }
+        _ = try await fixture.stores.submissions.submit(
+            flood,
+            tenant: fixture.tenant,
+            sessionIdentifier: EngineFixture.identifier
+        )
+        let aside = try await TestDatabase.current.connection()
+        try await fixture.withEngine(pace: pace) {
+            $0.connectionsPerHost = 64
+            $0.pollInterval = .seconds(600)
+        } _: { _ in
+            await fixture.origin.log.arrived(flood.count, at: "/held")
+            // One row for what a claim began.
+            let rows = try await aside.execute(
+                "SELECT cardinality(task_ids) AS count FROM attempt_run"
+            )
+            let counts = try rows.map { try $0.decode("count", as: Int32.self) }
+            #expect(counts.reduce(0, +) == flood.count && counts.allSatisfy { $0 <= 3 })
+            gate.open()
+            try await fixture.expectCompletion(flood.map(\.id))
+        }
+        await aside.close()
     }
 
     @Test func oneOfManyDownloadsFromAHostGivesWayToAnotherTenant() async throws {

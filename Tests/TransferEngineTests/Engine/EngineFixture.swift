@@ -86,6 +86,7 @@ final class EngineFixture: Sendable {
         on stores: Stores? = nil,
         disk: BlockingPool<TenantID>? = nil,
         removals: RemovalSignals = RemovalSignals(),
+        pace: ClaimPace = ClaimPace(beside: TenantPresence()),
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
@@ -114,6 +115,7 @@ final class EngineFixture: Sendable {
             secrets: secrets,
             configuration: configuration,
             removals: removals,
+            pace: pace,
             logger: Self.logger,
             onEvents: { [ended] in ended.signal() }
         )

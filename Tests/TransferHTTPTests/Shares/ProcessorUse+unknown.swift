@@ -1,4 +1,4 @@
-@testable import TransferHTTP
+import PollLoop
 
 extension ProcessorUse {
     /// What is known of processors whose kernel tells nothing.

@@ -1,4 +1,5 @@
 import Foundation
+import PollLoop
 import Synchronization
 import Testing
 import TransferModel

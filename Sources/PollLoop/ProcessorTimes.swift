@@ -4,9 +4,9 @@ import Foundation
 /// kernel's ticks; only differences mean something.
 ///
 /// Source: [proc_stat(5)](https://man7.org/linux/man-pages/man5/proc_stat.5.html).
-struct ProcessorTimes: Equatable, Sendable {
-    let idle: Int
-    let all: Int
+package struct ProcessorTimes: Equatable, Sendable {
+    package let idle: Int
+    package let all: Int
 
     /// The times in the first line.
     ///
@@ -15,17 +15,17 @@ struct ProcessorTimes: Equatable, Sendable {
     private static let fields = 8
     private static let idleFields = 3...4
 
-    init(idle: Int, all: Int) {
+    package init(idle: Int, all: Int) {
         self.idle = idle
         self.all = all
     }
 
     /// Reads the times; nil where the kernel does not tell them.
-    static func now() -> ProcessorTimes? {
+    package static func now() -> ProcessorTimes? {
         (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap(ProcessorTimes.init)
     }
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let line = text.prefix { $0 != "\n" }.split(separator: " ")
         let times = line.dropFirst().prefix(Self.fields).compactMap { Int($0) }
         guard line.first == "cpu", times.count == Self.fields else { return nil }
@@ -35,7 +35,7 @@ struct ProcessorTimes: Equatable, Sendable {
 
     /// Returns the share of the time since `earlier` in which the processors were idle, from 0 to 1;
     /// nil if no tick has passed.
-    func idleShare(since earlier: ProcessorTimes) -> Double? {
+    package func idleShare(since earlier: ProcessorTimes) -> Double? {
         let passed = all - earlier.all
         // A processor that comes or goes moves the sums.
         guard passed > 0, idle >= earlier.idle else { return nil }

@@ -1,7 +1,6 @@
-import PollLoop
 import Testing
 
-@testable import TransferHTTP
+@testable import PollLoop
 
 @Suite struct WorkLimitTests {
     private let start = ContinuousClock.now
@@ -93,7 +92,7 @@ import Testing
         }
         let blind = use(idleOf100: nil, usedOf100: 75, at: 1)
         #expect(use(idleOf100: nil, usedOf100: 75, at: 2).idleShare(since: blind) == 0.25)
-        #expect(ProcessorUse.unknown.idleShare(since: blind) == nil)
+        #expect(ProcessorUse(machine: nil, groups: []).idleShare(since: blind) == nil)
         let now = ProcessorUse.now()
         #expect(now.machine != nil && now.groups.count == ControlGroup.own.count)
     }

@@ -1,36 +1,36 @@
-import PollLoop
-
 /// How many requests of a tenant may be worked on at once beside other tenants: half as many
 /// whenever the processors were busy, and a few more whenever they were not.
 ///
 /// Additive increase and multiplicative decrease, as congestion control does (RFC 5681, §3.1).
-struct WorkLimit: Sendable {
+package struct WorkLimit: Sendable {
     /// The time between two looks at the processors.
-    static let interval: Duration = .milliseconds(100)
+    package static let interval: Duration = .milliseconds(100)
     /// The share of idle time below which the processors are busy.
     static let idleShareMin = 0.4
     /// What an interval adds, as a part of the least: a limit that grew faster would be too high half
     /// of the time.
     static let step = 0.05
 
-    let min: Int
-    let max: Int
+    package let min: Int
+    package let max: Int
     private var exact: Double
-    var value: Int { Int(exact) }
+    /// The number at present.
+    package var value: Int { Int(exact) }
     private var latest: (use: ProcessorUse, at: ContinuousClock.Instant)?
 
-    init(min: Int, max: Int) {
+    package init(min: Int, max: Int) {
         self.min = min
         self.max = max
         exact = Double(max)
     }
 
-    func isDue(at now: ContinuousClock.Instant) -> Bool {
+    /// Whether it is time to look at the processors again.
+    package func isDue(at now: ContinuousClock.Instant) -> Bool {
         latest.map { now - $0.at >= Self.interval } ?? true
     }
 
     /// Takes note of how busy the processors are while a tenant has so many in hand.
-    mutating func adapt(
+    package mutating func adapt(
         to use: ProcessorUse,
         inHand: Int,
         at now: ContinuousClock.Instant
@@ -50,6 +50,7 @@ extension WorkLimit {
     private static let none = 4096
 
     /// One for two processors, because a database on the same machine needs as many.
-    static let large = WorkLimit(min: Swift.max(1, Processors.count / 2), max: none)
-    static let small = WorkLimit(min: 8 * large.min, max: none)
+    package static let large = WorkLimit(min: Swift.max(1, Processors.count / 2), max: none)
+    /// The same of requests for little.
+    package static let small = WorkLimit(min: 8 * large.min, max: none)
 }
