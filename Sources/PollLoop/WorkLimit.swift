@@ -1,5 +1,6 @@
-/// How many requests of a tenant may be worked on at once beside other tenants: half as many
-/// whenever the processors were busy, and a few more whenever they were not.
+/// How many requests of a tenant may be worked on at once, or how many of its tasks begin, beside
+/// other tenants: half as many whenever the processors were busy, and a few more whenever they were
+/// not.
 ///
 /// Additive increase and multiplicative decrease, as congestion control does (RFC 5681, §3.1).
 package struct WorkLimit: Sendable {

@@ -5,7 +5,7 @@ package final class TenantPresence: Sendable {
     /// The time for which a tenant is there after its latest visit.
     package static let duration: Duration = .seconds(1)
     /// The number of tenants that are remembered, the latest ones.
-    static let visitsMax = 8
+    static let visitsMax = 32
 
     private struct Visit {
         let tenant: TenantID
