@@ -68,7 +68,9 @@ package struct ClaimPace: Sendable {
     /// Returns the time after which tenants may begin more, if any has begun as many as it may; once
     /// for each period.
     mutating func takeRest(at now: ContinuousClock.Instant) -> Duration? {
-        guard !isRestPlanned, begun.values.contains(where: { $0 >= limit.value }) else { return nil }
+        guard !isRestPlanned, begun.values.contains(where: { $0 >= limit.value }) else {
+            return nil
+        }
         isRestPlanned = true
         return max(.zero, start + Self.period - now)
     }
