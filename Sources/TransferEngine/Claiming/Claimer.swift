@@ -49,6 +49,7 @@ struct Claimer {
                 try await fill(&queue, &pace)
                 giveWay()
                 wakeAfterRest(&queue)
+                // Otherwise what waits for its period would wait for whatever wakes the loop next.
                 if let rest = pace.takeRest(at: .now) { wake(after: rest) }
             } catch {
                 // The next poll tries again; until then nothing is lost, only delayed.

@@ -66,7 +66,7 @@ package struct TransferEngine: Service {
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         removals: RemovalSignals = RemovalSignals(),
-        pace: ClaimPace = ClaimPace(beside: TenantPresence()),
+        pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
         onWork: @escaping @Sendable () -> Void = {}

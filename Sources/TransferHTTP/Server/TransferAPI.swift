@@ -81,7 +81,7 @@ package struct TransferAPI: Sendable {
         watch: LongPollHub,
         readers: EventReaderBounds = EventReaderBounds(),
         connections: ConnectionRegistry = ConnectionRegistry(),
-        presence: TenantPresence = TenantPresence(),
+        presence: TenantPresence,
         counters: RequestCounters = RequestCounters(),
         wake: @escaping @Sendable () -> Void,
         onTimers: @escaping @Sendable () -> Void,

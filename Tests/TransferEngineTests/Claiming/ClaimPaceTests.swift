@@ -1,16 +1,22 @@
 import Foundation
 import PollLoop
+import Synchronization
 import Testing
 import TransferModel
 
 @testable import TransferEngine
 
 @Suite struct ClaimPaceTests {
+    private final class Looks: Sendable {
+        let count = Atomic(0)
+    }
+
     private static let few = 4
     private static let many = 64
 
     private let presence = TenantPresence()
     private let start = ContinuousClock.now
+    private let looks = Looks()
     private let flood = TenantID(UUID())
     private let quiet = TenantID(UUID())
     private let other = TenantID(UUID())
@@ -20,11 +26,10 @@ import TransferModel
         ClaimPace(
             beside: presence,
             limit: WorkLimit(min: Self.few, max: Self.many),
-            processors: { [start] in
-                let ticks = Int((ContinuousClock.now - start) / .nanoseconds(1))
-                let idle = ticks / 100 * idlePercent
+            processors: { [looks] in
+                let count = looks.count.wrappingAdd(1, ordering: .relaxed).newValue
                 return ProcessorUse(
-                    machine: ProcessorTimes(idle: idle, all: ticks),
+                    machine: ProcessorTimes(idle: count * idlePercent, all: count * 100),
                     groups: []
                 )
             },

@@ -47,6 +47,7 @@ struct APIServer: Sendable {
         settings: StoreSettings = StoreSettings(),
         bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
         connections: ConnectionBounds = ConnectionBounds(),
+        presence: TenantPresence = TenantPresence(),
         stores otherStore: Stores? = nil,
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
@@ -78,6 +79,7 @@ struct APIServer: Sendable {
             watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
+            presence: presence,
             wake: { wakes.count() },
             onTimers: { wakes.count() },
             sendTest: { _, _ in .fixture },

@@ -34,6 +34,19 @@ import TransferWire
         }
     }
 
+    /// Whoever shares the processors with the requests of this instance sees them.
+    @Test func aTenantIsThereByItsRequests() async throws {
+        let presence = TenantPresence()
+        let before = ContinuousClock.now
+        try await APIServer.run(presence: presence) { server in
+            #expect(presence.isAlone(server.second.id, at: before))
+            let answer = try await server.send("GET", "/v1/sessions", as: server.first)
+            #expect(answer.status == 200)
+            #expect(!presence.isAlone(server.second.id, at: before))
+            #expect(presence.isAlone(server.first.id, at: before))
+        }
+    }
+
     @Test func aFullQueueIsToBeTriedAgain() async throws {
         var settings = StoreSettings()
         settings.queueMax = 1

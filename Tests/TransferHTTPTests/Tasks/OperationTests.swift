@@ -35,6 +35,7 @@ import TransferWire
             egress: EgressPolicy(),
             health: health,
             watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
+            presence: TenantPresence(),
             wake: {},
             onTimers: {},
             sendTest: { _, _ in .fixture },
