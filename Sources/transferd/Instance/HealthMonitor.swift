@@ -67,10 +67,13 @@ final class HealthMonitor: Sendable {
         state.withLock { ($0.isDatabaseUp, $0.isDatabaseUp ? $0.workers : nil) }
     }
 
-    /// Records that all parts run.
+    /// Records that all parts run, which the database has a part in: from now on the instance is
+    /// ready, also before the first check.
     func started() {
         state.withLock { state in
-            if case .starting = state.phase { state.phase = .running }
+            guard case .starting = state.phase else { return }
+            state.phase = .running
+            state.lastAnswer = state.lastAnswer ?? .now
         }
     }
 

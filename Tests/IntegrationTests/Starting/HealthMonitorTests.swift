@@ -1,0 +1,30 @@
+import Testing
+import TransferHTTP
+
+@testable import transferd
+
+/// What an instance says of itself between its start and its end.
+@Suite struct HealthMonitorTests {
+    @Test func isReadyOnceAllPartsRunAlsoBeforeTheFirstCheckOfTheDatabase() {
+        let monitor = HealthMonitor()
+        #expect(monitor.readiness == .notReady(reason: "starting"))
+        monitor.started()
+        #expect(monitor.readiness == .ready)
+    }
+
+    @Test func isNotReadyWhileTheLastCheckHasFailed() {
+        let monitor = HealthMonitor()
+        monitor.failed("no connection")
+        monitor.started()
+        #expect(monitor.readiness == .notReady(reason: "database away: no connection"))
+        monitor.failed(nil)
+        #expect(monitor.readiness == .ready)
+    }
+
+    @Test func isNotReadyAgainOnceItShutsDown() {
+        let monitor = HealthMonitor()
+        monitor.drain()
+        monitor.started()
+        #expect(monitor.readiness == .notReady(reason: "shutting down"))
+    }
+}
