@@ -206,7 +206,7 @@ let package = Package(
         // A program whose downloads go on without it, as in the guide to clients.
         .executableTarget(
             name: "album",
-            dependencies: [client, argumentParser],
+            dependencies: [client, wire, argumentParser],
             path: "Examples/Album",
             swiftSettings: swiftSettings
         ),

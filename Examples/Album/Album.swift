@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TransferClient
+import TransferWire
 
 /// Downloads files and continues after a restart, as “From URLSession to transferd” explains.
 @main
@@ -40,7 +41,8 @@ struct Album: AsyncParsableCommand {
 
         // 2. What neither is a task nor has arrived is submitted, all with one request.
         let known = Set(tasks.compactMap(\.taskDescription))
-        for url in urls where !known.contains(url) && !isThere(url, in: folder) {
+        let missing = urls.filter { !Self.isThere(folder.appending(path: Self.name($0))) }
+        for url in missing where !known.contains(url) {
             let task = session.downloadTask(with: url)
             task.taskDescription = url
             task.resume()
@@ -60,9 +62,15 @@ struct Album: AsyncParsableCommand {
     }
 
     private static func take(_ task: TransferTask, into folder: URL) async throws -> String {
-        let url = task.taskDescription ?? ""
-        let name = Self.name(url)
-        try await task.result().moveFile(to: folder.appending(path: name))
+        let name = name(task.taskDescription ?? "")
+        let file = folder.appending(path: name)
+        do {
+            try await task.result().moveFile(to: file)
+        } catch {
+            // The service was still carrying out `remove()` when the earlier process was killed.
+            guard error.code == .problem(.taskExpired), isThere(file) else { throw error }
+            return name
+        }
         try await task.remove()
         return name
     }
@@ -71,8 +79,8 @@ struct Album: AsyncParsableCommand {
         String(url.split(separator: "/").last ?? "file")
     }
 
-    private func isThere(_ url: String, in folder: URL) -> Bool {
-        FileManager.default.fileExists(atPath: folder.appending(path: Self.name(url)).path)
+    private static func isThere(_ file: URL) -> Bool {
+        FileManager.default.fileExists(atPath: file.path)
     }
 
     private func say(_ line: String) {

@@ -47,7 +47,8 @@ struct AlbumStage {
         try folder.write("", to: "files/.keep")
     }
 
-    func start(lease: Int = 60) throws -> Run {
+    /// Starts the program, which writes its lines to `pipe` if there is one.
+    func start(lease: Int = 60, writingTo pipe: FullPipe? = nil) throws -> Run {
         let output = "\(folder.path)/\(UUID().uuidString)"
         let process = try ChildProcess(
             program,
@@ -59,10 +60,15 @@ struct AlbumStage {
                 "TRANSFERD_URL": "http://127.0.0.1:\(service.announcement.port)",
                 "TRANSFERD_API_KEY": try directory.apiKey(),
             ]) { $1 },
-            output: .overwriting(output),
+            output: pipe.map { .descriptor($0.end) } ?? .overwriting(output),
             errors: .overwriting("\(output)-errors")
         )
         return Run(process: process, path: output)
+    }
+
+    /// Puts a file where an earlier run of the program would have.
+    func place(_ bytes: [UInt8], at name: String) throws {
+        try Data(bytes).write(to: URL(filePath: "\(folder.path)/files/\(name)"))
     }
 
     /// The names of the files that have arrived.

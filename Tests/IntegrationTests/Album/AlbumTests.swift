@@ -45,4 +45,43 @@ import TransferWire
         try await session.close()
         #expect(await stage.service.terminate() == 0)
     }
+
+    @Test func knowsAFileWhoseTaskIsRemovedOnlyAfterItsProcessWasKilled() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        gate.open()
+        AlbumStory.serve(origin, gate)
+        let urls = (0..<AlbumStory.count).map { origin.url("/\($0)") }
+        let stage = try await AlbumStage(urls: urls)
+        let service = try stage.service.client(key: stage.directory.apiKey())
+        let session = TransferSession(
+            configuration: .background(withIdentifier: "album"),
+            service: service
+        )
+        let tasks = urls.map { url in
+            let task = session.downloadTask(with: url)
+            task.taskDescription = url
+            task.resume()
+            return task
+        }
+        for task in tasks { _ = try await task.result() }
+        for index in 0..<AlbumStory.count { try stage.place([1], at: "\(index)") }
+        try await session.close()
+
+        let pipe = try FullPipe()
+        let run = try stage.start(writingTo: pipe)
+        defer { run.process.kill() }
+        // It has the tasks then, and has not asked for their results.
+        try await eventually("the program waits at its first line") {
+            try FullPipe.holds(run.process.pid)
+        }
+        for task in tasks { try await task.remove() }
+        pipe.empty()
+        let status = await run.process.status()
+        let errors = try run.errors()
+        #expect(status == 0, "\(errors)")
+        for index in 0..<AlbumStory.count { #expect(try stage.bytes("\(index)") == [1]) }
+        #expect(await stage.service.terminate() == 0)
+    }
 }
