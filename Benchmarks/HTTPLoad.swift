@@ -1,13 +1,16 @@
 import Foundation
+import Glibc
 import Synchronization
 
 /// Requests over a number of persistent connections, each sent when the last one was answered.
 ///
-/// Each connection has one thread and nothing more, so that the load costs the machine as little as
-/// that of pgbench does.
+/// Two threads wait for all connections, so that the load costs the machine as little as that of
+/// pgbench does.
 struct HTTPLoad {
     let base: String
     let connections: Int
+
+    private static let threadsMax = 2
 
     /// Returns the bytes of a request with a JSON body.
     static func post(_ path: String, to base: String, key: String? = nil, json: String) -> [UInt8] {
@@ -47,12 +50,14 @@ struct HTTPLoad {
         let start = ContinuousClock.now
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let group = DispatchGroup()
-            for _ in 0..<connections {
+            let threads = min(Self.threadsMax, connections)
+            for thread in 0..<threads {
+                let count = (connections + thread) / threads
                 group.enter()
                 Thread.detachNewThread {
                     defer { group.leave() }
                     do {
-                        try Self.work(port) {
+                        try Self.work(port, connections: count) {
                             guard failure.withLock({ $0 == nil }) else { return nil }
                             let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                             return index < requests.count ? requests[index] : nil
@@ -69,12 +74,39 @@ struct HTTPLoad {
         return seconds
     }
 
-    private static func work(_ port: UInt16, _ next: () -> [UInt8]?) throws {
-        let connection = try LoadConnection(to: port)
-        while let request = next() {
-            let answer = try connection.exchange(request)
-            guard (200...299).contains(answer.status) else {
-                throw Program.Failure(description: answer.text)
+    /// Sends what `next` returns, until that is nil, over `count` connections at once.
+    private static func work(
+        _ port: UInt16,
+        connections count: Int,
+        _ next: () -> [UInt8]?
+    ) throws {
+        var connections: [LoadConnection] = []
+        while connections.count < count, let request = next() {
+            let connection = try LoadConnection(to: port)
+            try connection.send(request)
+            connections.append(connection)
+        }
+        var watched = connections.map {
+            pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
+        }
+        while !connections.isEmpty {
+            guard poll(&watched, nfds_t(watched.count), -1) > 0 else {
+                guard errno == EINTR else {
+                    throw Program.Failure(description: "connections cannot be watched")
+                }
+                continue
+            }
+            for index in watched.indices.reversed() where watched[index].revents != 0 {
+                guard let answer = try connections[index].receive() else { continue }
+                guard (200...299).contains(answer.status) else {
+                    throw Program.Failure(description: answer.text)
+                }
+                if let request = next() {
+                    try connections[index].send(request)
+                } else {
+                    connections.remove(at: index)
+                    watched.remove(at: index)
+                }
             }
         }
     }

@@ -1,16 +1,24 @@
 import Foundation
 import Glibc
 
-/// A persistent HTTP connection that blocks its thread, and costs little more than its system calls.
+/// A persistent HTTP connection that costs little more than its system calls, which block.
 final class LoadConnection {
     struct Answer {
         let status: Int
         /// The head and the beginning of the body.
-        let text: String
+        let start: [UInt8]
+
+        var text: String { String(decoding: start, as: UTF8.self) }
     }
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: LoadConnection.headBytesMax)
+    /// The number of bytes in the buffer while the head of an answer is not whole.
+    private var received = 0
+    /// The answer whose body is being read.
+    private var answer: Answer?
+    /// The number of bytes that its body lacks.
+    private var missing = 0
 
     private static let headBytesMax = 64 * 1024
     private static let textBytesMax = 1000
@@ -46,6 +54,16 @@ final class LoadConnection {
     /// - Throws: ``Program/Failure`` when the connection is lost, also by an answer to a request
     ///   that was not yet sent whole.
     func exchange(_ request: [UInt8]) throws -> Answer {
+        try send(request)
+        while true {
+            if let answer = try receive() { return answer }
+        }
+    }
+
+    /// Sends `request`.
+    ///
+    /// - Throws: ``Program/Failure`` when the connection is lost.
+    func send(_ request: [UInt8]) throws {
         var rest = request[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -54,31 +72,34 @@ final class LoadConnection {
             guard count > 0 else { throw Program.Failure(description: "connection lost") }
             rest = rest.dropFirst(count)
         }
-        return try buffer.withUnsafeMutableBytes { try readAnswer(into: $0) }
     }
 
-    /// Reads the one expected answer; the rest of its body behind the buffer does not matter.
-    private func readAnswer(into buffer: UnsafeMutableRawBufferPointer) throws -> Answer {
-        var count = 0
-        while true {
-            guard count < buffer.count else {
+    /// Reads a part of the one expected answer, and returns the answer once it is whole; the rest
+    /// of its body behind the buffer does not matter.
+    ///
+    /// - Throws: ``Program/Failure`` when the connection is lost, or carries something else.
+    func receive() throws -> Answer? {
+        if answer == nil {
+            guard received < buffer.count else {
                 throw Program.Failure(description: "an answer with too long a head")
             }
-            count += try receive(UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
-            let received = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            guard let head = Self.head(of: received) else { continue }
-            let text = String(decoding: received.prefix(Self.textBytesMax), as: UTF8.self)
-            var missing = head.end + head.length - count
-            while missing > 0 { missing -= try receive(buffer) }
-            guard missing == 0 else {
-                throw Program.Failure(description: "more was answered than was asked")
-            }
+            received += try read(from: received)
+            guard let head = buffer[..<received].withUnsafeBytes(Self.head) else { return nil }
             // `HTTP/1.1 200 OK`
-            let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap {
-                Int($0)
-            }
-            return Answer(status: status ?? 0, text: text)
+            let status = buffer[9..<12].reduce(0) { 10 * $0 + Int($1) - Int(UInt8(ascii: "0")) }
+            let start = Array(buffer[..<min(received, Self.textBytesMax)])
+            answer = Answer(status: status, start: start)
+            missing = head.end + head.length - received
+            received = 0
+        } else {
+            missing -= try read(from: 0)
         }
+        guard missing >= 0 else {
+            throw Program.Failure(description: "more was answered than was asked")
+        }
+        guard missing == 0 else { return nil }
+        defer { answer = nil }
+        return answer
     }
 
     /// Returns the start and the length of the body; nil before the whole head is there, or when
@@ -102,8 +123,10 @@ final class LoadConnection {
         return nil
     }
 
-    private func receive(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    private func read(from start: Int) throws -> Int {
+        let count = buffer.withUnsafeMutableBytes { [descriptor] in
+            recv(descriptor, $0.baseAddress.map { $0 + start }, $0.count - start, 0)
+        }
         guard count > 0 else { throw Program.Failure(description: "connection closed") }
         return count
     }

@@ -1,7 +1,9 @@
 import Foundation
+import TransferModel
 import TransferWire
 
-/// The number of tasks a second that the API takes, durably, while no worker is there to run them.
+/// The number of tasks a second that the API, and the store beneath it, take durably, while no
+/// worker is there to run them.
 struct SubmitRate {
     let program: String
     let folder: Folder
@@ -75,11 +77,45 @@ struct SubmitRate {
                 sessions: callers
             )
             table.add(name, rate, in: .perSecond)
+            let store = "submit, \(SubmitRequest.tasksMax) a call, \(callers) at once, the store"
+            table.add(store, try await storeRate(database, callers: callers), in: .perSecond)
             guard pgqueuer.isInstalled() else { continue }
             let rates = try pgqueuer.rates(database, callers: callers)
             table.add(peer, rates.enqueued, in: .perSecond)
             table.compare(name, to: peer)
+            table.compare(store, to: peer)
         }
+    }
+
+    /// Measures the rate of the store alone, over `callers` connections, each with a session of its
+    /// own and one call at a time.
+    ///
+    /// - Returns: tasks a second.
+    private func storeRate(_ database: MeasuredDatabase, callers: Int) async throws -> Double {
+        let calls = Self.batches / callers
+        var queues: [(identifier: String, batches: [[TaskSubmission]])] = []
+        for _ in 0..<callers {
+            let identifier = UUID().uuidString
+            _ = try await database.putSession(identifier)
+            let batches = (0..<calls).map { _ in
+                database.submissions(SubmitRequest.tasksMax) { _ in HostKey(rawValue: 0) }
+            }
+            queues.append((identifier, batches))
+        }
+        sync()
+        let start = ContinuousClock.now
+        try await withThrowingTaskGroup { group in
+            for queue in queues {
+                group.addTask {
+                    for tasks in queue.batches {
+                        try await database.submit(tasks, to: queue.identifier)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        return Double(calls * callers * SubmitRequest.tasksMax) / seconds
     }
 
     /// Measures the rate of submission.
