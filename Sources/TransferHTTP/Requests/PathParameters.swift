@@ -32,7 +32,7 @@ extension APIContext {
     /// within the identifier and does not separate segments.
     private func sessionIdentifier() throws(Problem) -> String {
         guard let raw = parameters.get("identifier"),
-            let identifier = PercentDecoding.text(Array(raw.utf8)),
+            let identifier = PercentDecoding.text(raw[...]),
             SessionIdentifier.isValid(identifier)
         else {
             throw QueryParameters.invalid(

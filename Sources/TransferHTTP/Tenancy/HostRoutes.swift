@@ -37,7 +37,7 @@ struct HostRoutes: Sendable {
 
     func get(_ name: String?, tenant: TenantID) async throws -> Answer {
         // Clients escape the colons, and the brackets of an address.
-        guard let name = name.flatMap({ PercentDecoding.text(Array($0.utf8)) }),
+        guard let name = name.flatMap({ PercentDecoding.text($0[...]) }),
             let hostKey = HostKey(hostAndPort: name),
             let host = try await stores.hosts.host(hostKey, tenant: tenant)
         else { throw Problem(.unknownHost) }

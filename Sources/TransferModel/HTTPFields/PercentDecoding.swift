@@ -3,17 +3,21 @@ package enum PercentDecoding {
     /// Returns the decoded text, with `+` as a space where it comes from a form or a query.
     ///
     /// - Returns: nil when an escape is broken or the result is not UTF-8.
-    package static func text(
-        _ encoded: some Sequence<UInt8>,
-        plusIsSpace: Bool = false
-    ) -> String? {
+    package static func text(_ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         bytes(encoded, plusIsSpace: plusIsSpace)
             .flatMap { String(validating: $0, as: UTF8.self) }
     }
 
+    /// Returns the decoded text of a segment of a path; nil as for bytes.
+    package static func text(_ segment: Substring) -> String? {
+        guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
+        return text(Array(segment.utf8)[...])
+    }
+
     /// Returns the decoded bytes; nil when an escape is broken.
-    static func bytes(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+    static func bytes(_ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(encoded.count)
         var iterator = encoded.makeIterator()
         while let byte = iterator.next() {
             switch byte {

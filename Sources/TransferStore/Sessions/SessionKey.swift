@@ -15,4 +15,11 @@ struct SessionKey: Hashable, Sendable {
         self.client = client
         identifierUTF8 = Array(identifier.utf8)
     }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(tenant)
+        hasher.combine(client)
+        // An array would be hashed byte by byte.
+        identifierUTF8.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
 }

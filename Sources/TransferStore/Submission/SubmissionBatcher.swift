@@ -31,7 +31,23 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         let arrival: Instant
     }
 
+    /// The waiting requests whose sessions are in no group, counted, so that a request that changes
+    /// nothing costs the same however many wait.
+    private struct Ready {
+        var count = 0
+        var size = SubmissionSize(taskCount: 0, byteCount: 0)
+        /// When the first of them arrived.
+        var oldest: Instant?
+
+        mutating func add(_ request: Waiting) {
+            count += 1
+            size += request.size
+            oldest = oldest ?? request.arrival
+        }
+    }
+
     private let bounds: SubmissionGroupBounds
+    private var ready = Ready()
     /// The requests that were not sent yet, in the order of their arrival.
     private var waiting: [Waiting] = []
     /// The sessions of requests that were sent and have no answer yet.
@@ -47,10 +63,8 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     var nextInstant: Instant? {
         guard let oldest = waiting.first else { return nil }
         let expiry = oldest.arrival + bounds.waitMax
-        guard groupsUnderWay < bounds.groupsMax,
-            let ready = waiting.first(where: { !busy.contains($0.session) })
-        else { return expiry }
-        return min(expiry, ready.arrival + bounds.gatherMax)
+        guard groupsUnderWay < bounds.groupsMax, let ready = ready.oldest else { return expiry }
+        return min(expiry, ready + bounds.gatherMax)
     }
 
     /// Adds a request, and returns the actions that follow.
@@ -61,7 +75,9 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         now: Instant
     ) -> [Action] {
         guard waiting.count < bounds.waitingMax else { return [.refuse(id, .exhausted)] }
-        waiting.append(Waiting(id: id, session: session, size: size, arrival: now))
+        let request = Waiting(id: id, session: session, size: size, arrival: now)
+        waiting.append(request)
+        if !busy.contains(session) { ready.add(request) }
         return settle(now: now)
     }
 
@@ -70,6 +86,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     mutating func groupEnded(freeing sessions: Set<Session>, now: Instant) -> [Action] {
         groupsUnderWay -= 1
         busy.subtract(sessions)
+        countReady()
         return settle(now: now, isGathered: true)
     }
 
@@ -77,6 +94,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     /// and returns the actions that follow.
     mutating func sessionEnded(_ session: Session, now: Instant) -> [Action] {
         busy.remove(session)
+        countReady()
         return settle(now: now)
     }
 
@@ -84,7 +102,10 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     /// ``nextInstant``.
     mutating func tick(now: Instant) -> [Action] {
         let expired = waiting.prefix { $0.arrival + bounds.waitMax <= now }
-        waiting.removeFirst(expired.count)
+        if !expired.isEmpty {
+            waiting.removeFirst(expired.count)
+            countReady()
+        }
         return expired.map { .refuse($0.id, .exhausted) } + settle(now: now)
     }
 
@@ -93,6 +114,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     mutating func cancel(_ id: RequestID) -> [Action] {
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return [] }
         waiting.remove(at: index)
+        countReady()
         return [.refuse(id, .cancelled)]
     }
 
@@ -100,33 +122,41 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     /// for others.
     private mutating func settle(now: Instant, isGathered: Bool = false) -> [Action] {
         var actions: [Action] = []
-        while groupsUnderWay < bounds.groupsMax {
-            let (group, isFull) = nextGroup()
-            guard let oldest = group.first,
-                groupsUnderWay == 0 || isGathered || isFull
-                    || oldest.arrival + bounds.gatherMax <= now
-            else { break }
+        while groupsUnderWay < bounds.groupsMax, let oldest = ready.oldest,
+            groupsUnderWay == 0 || isGathered || isFull || oldest + bounds.gatherMax <= now
+        {
+            let group = nextGroup()
             let ids = Set(group.map(\.id))
             waiting.removeAll { ids.contains($0.id) }
             busy.formUnion(group.map(\.session))
+            countReady()
             groupsUnderWay += 1
             actions.append(.send(group.map(\.id)))
         }
         return actions
     }
 
-    /// Returns the oldest requests that may go together, and whether no more would fit.
-    private func nextGroup() -> (group: [Waiting], isFull: Bool) {
+    /// Whether no more would fit into the next group.
+    private var isFull: Bool {
+        ready.count >= bounds.requestsMax
+            || ready.count > 1 && !bounds.hold(requestCount: ready.count, ready.size)
+    }
+
+    /// Returns the oldest requests that may go together.
+    private func nextGroup() -> [Waiting] {
         var group: [Waiting] = []
         var size = SubmissionSize(taskCount: 0, byteCount: 0)
         for request in waiting where !busy.contains(request.session) {
             size += request.size
             // The requests behind it wait too, so that none overtakes another one to its session.
-            guard group.isEmpty || bounds.hold(requestCount: group.count + 1, size) else {
-                return (group, true)
-            }
+            guard group.isEmpty || bounds.hold(requestCount: group.count + 1, size) else { break }
             group.append(request)
         }
-        return (group, group.count == bounds.requestsMax)
+        return group
+    }
+
+    private mutating func countReady() {
+        ready = Ready()
+        for request in waiting where !busy.contains(request.session) { ready.add(request) }
     }
 }

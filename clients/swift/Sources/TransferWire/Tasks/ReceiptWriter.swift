@@ -25,9 +25,11 @@ public struct ReceiptWriter {
     /// - Throws: never, as ``WireEncoder``.
     public init(_ form: Form, sessionIdentifier: String, count: Int) throws {
         self.form = form
-        let identifier = try WireEncoder.encode(sessionIdentifier)
-        session = #"","session_identifier":"#.utf8 + identifier + #","state":""#.utf8
-        bytes.reserveCapacity(count * (Self.receiptBytes + identifier.count))
+        var session = Array(#"","session_identifier":"#.utf8)
+        try Self.append(sessionIdentifier, to: &session)
+        session += #","state":""#.utf8
+        self.session = session
+        bytes.reserveCapacity(count * (Self.receiptBytes + session.count))
         if form == .batch { bytes += #"{"items":["#.utf8 }
     }
 
@@ -44,7 +46,7 @@ public struct ReceiptWriter {
         bytes.append(UInt8(ascii: "{"))
         if let clientString {
             bytes += #""client_persisted_string":"#.utf8
-            try append(clientString)
+            try Self.append(clientString, to: &bytes)
             bytes.append(UInt8(ascii: ","))
         }
         bytes += #""id":""#.utf8
@@ -59,7 +61,7 @@ public struct ReceiptWriter {
         if form == .lines { bytes.append(UInt8(ascii: "\n")) }
     }
 
-    private mutating func append(_ text: String) throws {
+    private static func append(_ text: String, to bytes: inout [UInt8]) throws {
         let isPlain = text.utf8.allSatisfy { byte in
             byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
         }
