@@ -100,6 +100,14 @@ import TransferTestSupport
         #expect(machine.waitingCount == 1)
     }
 
+    @Test func aTickThatComesFarTooLateSendsNothing() {
+        var machine = Machine()
+        _ = machine.arrived(1, to: "a", size: Self.small, now: Self.begin)
+        _ = machine.arrived(2, to: "b", size: Self.small, now: Self.begin)
+        #expect(machine.tick(now: Self.after(6000)) == [.refuse(2, .exhausted)])
+        #expect(machine.nextInstant == nil)
+    }
+
     @Test func aCallerThatGoesAwayLeavesTheOthers() {
         var machine = Machine()
         for id in 1...3 { _ = machine.arrived(id, to: "a", size: Self.small, now: Self.begin) }
