@@ -128,5 +128,7 @@ struct Origin {
     func stop() {
         narrow.stop()
         process.signal(SIGTERM)
+        // It removes files of the folder at its end, which must not happen while that is removed.
+        process.waitUntilExit(timeout: .seconds(5))
     }
 }
