@@ -77,7 +77,8 @@ struct SubmitRate {
                 sessions: callers
             )
             table.add(name, rate, in: .perSecond)
-            let store = "submit, \(SubmitRequest.tasksMax) a call, \(callers) at once, the store"
+            let store =
+                "submit, \(SubmitRequest.tasksMax) a call, \(callers) at once, transferd's store"
             table.add(store, try await storeRate(database, callers: callers), in: .perSecond)
             guard pgqueuer.isInstalled() else { continue }
             let rates = try pgqueuer.rates(database, callers: callers)
