@@ -67,8 +67,10 @@ final class HealthMonitor: Sendable {
         state.withLock { ($0.isDatabaseUp, $0.isDatabaseUp ? $0.workers : nil) }
     }
 
-    /// Records that all parts run, which the database has a part in: from now on the instance is
-    /// ready, also before the first check.
+    /// Records that all parts run.
+    ///
+    /// Their start has asked the database, so the instance is ready from now on and not only from
+    /// the first check.
     func started() {
         state.withLock { state in
             guard case .starting = state.phase else { return }

@@ -29,7 +29,7 @@ public struct ReceiptWriter {
         try Self.append(sessionIdentifier, to: &session)
         session += #","state":""#.utf8
         self.session = session
-        bytes.reserveCapacity(count * (Self.receiptBytes + session.count))
+        bytes.reserveCapacity(count * (Self.receiptBytes + sessionIdentifier.utf8.count))
         if form == .batch { bytes += #"{"items":["#.utf8 }
     }
 
