@@ -100,7 +100,7 @@ let package = Package(
         // libpq: connections in pipeline mode on an event loop, and a bounded pool.
         .target(
             name: "Postgres",
-            dependencies: ["CLibPQ", "PollLoop", deque],
+            dependencies: ["CLibPQ", "CLinux", "PollLoop", deque],
             swiftSettings: memorySafeSettings
         ),
         // Programs that run beside this one.
@@ -243,7 +243,7 @@ let package = Package(
         ),
         testTarget("Curl", "PollLoop", "FaultProxy"),
         testTarget("FaultProxy", "Curl"),
-        testTarget("Postgres", "PollLoop"),
+        testTarget("Postgres", "ChildProcess", "CLinux", "PollLoop"),
         testTarget("ChildProcess"),
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),

@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "clinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,26 +56,51 @@ int clinux_punch_hole(int descriptor, off_t offset, off_t length) {
     return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
+pid_t clinux_listening_process(int socket) {
+    struct ucred listener;
+    socklen_t length = sizeof listener;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) return -1;
+    return listener.pid;
+}
+
+// As in <linux/sched/types.h>, which not every C library lets one include beside its own.
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
 void clinux_lower_thread_priority(void) {
     static __thread int is_lowered;
     if (is_lowered) return;
     is_lowered = 1;
-    // As in <linux/sched/types.h>, which not every C library lets one include beside its own.
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes = {
-        .size = sizeof attributes,
+    const struct scheduling wanted = {
+        .size = sizeof wanted,
         .nice = 5,
-        // The longest slice there is: whoever wakes has a shorter one, and need not wait for its end.
-        .runtime = 100 * 1000 * 1000,
+        .runtime = CLINUX_LONGEST_TIME_SLICE,
     };
     // A system that refuses leaves the thread as it was, which only costs time; one that knows no
     // slices takes the nice value alone.
-    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+    (void)syscall(SYS_sched_setattr, 0, &wanted, 0);
+}
+
+int clinux_set_time_slice(pid_t thread, uint64_t nanoseconds) {
+    struct scheduling scheduling = {.size = 0};
+    if (syscall(SYS_sched_getattr, thread, &scheduling, sizeof scheduling, 0) != 0) return -1;
+    if (scheduling.policy != SCHED_OTHER) {
+        errno = EINVAL;
+        return -1;
+    }
+    scheduling.runtime = nanoseconds;
+    return (int)syscall(SYS_sched_setattr, thread, &scheduling, 0);
+}
+
+int64_t clinux_time_slice(pid_t thread) {
+    struct scheduling scheduling = {.size = 0};
+    if (syscall(SYS_sched_getattr, thread, &scheduling, sizeof scheduling, 0) != 0) return -1;
+    return (int64_t)scheduling.runtime;
 }
 
 #if defined(__GLIBC__)

@@ -57,10 +57,28 @@ uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 /// the type would make this module the home of others'.
 int clinux_spawn_close_from(void *spawn_file_actions, int lowest);
 
+/// The process that listened at the other side of a connected socket of this machine; 0 for one of
+/// another namespace of processes and for a socket of the Internet, -1 with errno set.
+/// unix(7), SO_PEERCRED.
+pid_t clinux_listening_process(int socket);
+
+/// The longest time slice that Linux grants, in nanoseconds.
+#define CLINUX_LONGEST_TIME_SLICE 100000000ULL
+
 /// Has the calling thread give way to others wherever there are fewer processors than work, and at
-/// once to whoever wakes: nice value 5 and, since Linux 6.12, a time slice of 100 ms. Only the first
+/// once to whoever wakes: nice value 5 and, since Linux 6.12, the longest time slice. Only the first
 /// call of a thread does anything. sched_setattr(2).
 void clinux_lower_thread_priority(void);
+
+/// Sets the time slice of a thread of any process, in nanoseconds, or the usual one with 0; whoever
+/// wakes with a shorter one interrupts it at once. Without an effect before Linux 6.12. Returns 0, or
+/// -1 with errno set: ESRCH, EPERM for a process of another user, EINVAL for a thread that is not
+/// scheduled as usual. sched_setattr(2).
+int clinux_set_time_slice(pid_t thread, uint64_t nanoseconds);
+
+/// The time slice of a thread in nanoseconds, or -1 with errno set; 0 before Linux 6.12.
+/// sched_getattr(2).
+int64_t clinux_time_slice(pid_t thread);
 
 /// Has the allocator give memory back: large blocks have a mapping each, which ends with them, and
 /// there are `arenas` arenas at most. mallopt(3). To be called before there are threads.

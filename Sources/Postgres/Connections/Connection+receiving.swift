@@ -147,6 +147,7 @@ extension Connection {
 
     private func complete() {
         guard let segment = inFlight.popFirst() else { return }
+        if segment.isLong, !isBusyForLong { process?.setYields(false) }
         if segment.isStale, !segment.isRepeated {
             // The caller need not know: another instance's migration is no failure.
             waiting.append(segment.repeated)
@@ -194,6 +195,7 @@ extension Connection {
         unwatch()
         if let server = unsafe server { unsafe PQfinish(server) }
         unsafe server = nil
+        process = nil
     }
 
     func cancelTimer() {

@@ -26,6 +26,7 @@ extension Connection {
     /// Hands a segment to libpq; false when libpq refuses, only on a broken connection.
     private func send(_ segment: Segment) -> Bool {
         guard let server = unsafe server else { return false }
+        if segment.isLong, !isBusyForLong { process?.setYields(true) }
         segmentCount += 1
         var segment = segment
         segment.deadline = .now.advanced(by: segment.timeout)
@@ -44,6 +45,9 @@ extension Connection {
         inFlight.append(segment)
         return isSent
     }
+
+    /// Whether a long segment is in flight.
+    var isBusyForLong: Bool { inFlight.contains(where: \.isLong) }
 
     /// Returns the queries sent before the statements of a segment, in its transaction.
     private func preamble() -> [Query] {

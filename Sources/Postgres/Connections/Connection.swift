@@ -57,6 +57,8 @@ package import PollLoop
     var waiting = Deque<Segment>()
     var inFlight = Deque<Segment>()
     var segmentCount = 0
+    /// The server's process, where it is on this machine.
+    var process: ServerProcess?
     /// The timer for the deadline of the handshake or of the oldest segment in flight.
     var timer: PollLoop.Timer?
     /// The time when the timer fires.
@@ -226,6 +228,7 @@ extension Connection {
         }
         watch(.readable)
         guard watched != nil else { return }
+        if !configuration.sharesSessions { process = unsafe ServerProcess(serving: server) }
         state = .open
         completion.resume(returning: nil)
     }

@@ -9,8 +9,15 @@ package struct Query: Sendable {
     /// The values, in the order of the placeholders.
     package let binds: [Bind]
 
+    /// The number of bytes of values from which a statement is long.
+    ///
+    /// A submission of one task has some hundred, one of a thousand some hundred thousand.
+    static let longBytes = 4096
     /// The maximum number of parameters, which the protocol counts in 16 bits.
     static let bindCountMax = 65_535
+
+    /// Whether its values are so many that it takes the server long.
+    var isLong: Bool { binds.reduce(0) { $0 + ($1.bytes?.count ?? 0) } >= Self.longBytes }
 }
 
 extension Query: ExpressibleByStringInterpolation {

@@ -22,6 +22,8 @@ struct Segment {
     let work: Work
     /// The longest time for an answer, counted from the sending.
     let timeout: Duration
+    /// Whether it takes the server long, so that the server's process gives way meanwhile.
+    let isLong: Bool
     let completion: CheckedContinuation<Outcome, Never>
     /// The time when the connection is given up.
     var deadline: ContinuousClock.Instant?
@@ -45,6 +47,11 @@ struct Segment {
     ) {
         self.work = work
         self.timeout = timeout
+        isLong =
+            switch work {
+            case .queries(let queries): queries.contains(where: \.isLong)
+            case .script: false
+            }
         self.completion = completion
     }
 

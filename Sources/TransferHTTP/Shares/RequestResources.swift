@@ -1,4 +1,3 @@
-import NIOPosix
 import Synchronization
 import TransferModel
 import TransferStore
@@ -95,10 +94,11 @@ final class RequestResources: Sendable {
         return try await work()
     }
 
-    /// Runs `work`, which stores a submission of so many tasks: a few large submissions at a time.
+    /// Runs `work`, which stores a submission of so many tasks: a few large submissions at a time, off
+    /// the threads that all requests share.
     static func storing<Value: Sendable>(
         _ taskCount: Int,
-        _ work: () async throws -> Value
+        _ work: @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let current, taskCount > SubmissionStore.groupedTasksMax else {
             return try await work()
@@ -107,7 +107,10 @@ final class RequestResources: Sendable {
         let share = BudgetShare(of: current.shared.storings, for: current.tenant)
         try await share.take(1)
         defer { share.shrink(to: 0) }
-        return try await work()
+        return try await withTaskExecutorPreference(
+            current.shared.storingThreads,
+            operation: work
+        )
     }
 
     /// Decodes a submission of so many bytes, off the threads that all requests share unless it is
@@ -144,9 +147,6 @@ final class RequestResources: Sendable {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         guard let current else { return try work() }
-        return try await current.shared.threads.runIfActive {
-            Priority.lower()
-            return try work()
-        }
+        return try await withTaskExecutorPreference(current.shared.jsonThreads) { try work() }
     }
 }

@@ -1,5 +1,4 @@
 import Hummingbird
-import NIOPosix
 import PollLoop
 import TransferModel
 
@@ -22,14 +21,16 @@ final class SharedResources: Sendable {
     let largeWork: RequestWork
     /// The threads that requests run on.
     let requestThreads = RequestThreads()
-    /// The threads for long work on JSON, so that no other request waits behind it.
-    let threads: NIOThreadPool
+    /// The threads for the JSON of many tasks.
+    let jsonThreads = LongWorkThreads(count: jsonThreadCount)
+    /// The threads on which large submissions are stored; not behind a body that takes long to decode.
+    let storingThreads = LongWorkThreads(count: storingsMax)
 
     /// The number of threads, of which a tenant that is alone may have all.
     ///
     /// Of two submissions one is small, and soon decoded. Each further thread would keep as much
     /// memory as the largest submission took.
-    static let threadCount = 2
+    static let jsonThreadCount = 2
     /// Half of the processors, because a database on the same machine needs as many: on two
     /// processors, a second submission of the same tenant costs the others what it gains.
     static let storingsPerTenantMax = min(2, max(1, Processors.count / 2))
@@ -63,9 +64,9 @@ final class SharedResources: Sendable {
         )
         decodings = FairBudget(
             .submissionBytes,
-            max: Self.threadCount,
+            max: Self.jsonThreadCount,
             perTenantMax: 1,
-            alone: (Self.threadCount, presence)
+            alone: (Self.jsonThreadCount, presence)
         )
         storings = FairBudget(
             .submissions,
@@ -78,9 +79,5 @@ final class SharedResources: Sendable {
             max: Self.answerBytesMax,
             perTenantMax: Self.answerBytesPerTenantMax
         )
-        threads = NIOThreadPool(numberOfThreads: Self.threadCount)
-        threads.start()
     }
-
-    deinit { threads.shutdownGracefully { _ in } }
 }
