@@ -62,14 +62,16 @@ import TransferTestSupport
     @Test(.enabled(if: hasTimeSlices)) func yieldsUntilTheLastLongStatement() async throws {
         let connection = try await TestDatabase.current.connection()
         let process = try await process(of: connection)
-        async let first = connection.execute("SELECT \(Self.long) AS value")
-        let held = try await HeldStatement()
-        async let second = connection.execute([held.query, "SELECT \(Self.long) AS value"])
-        try await held.waitUntilReached()
-        _ = try await first
+        let (first, second) = try await (HeldStatement(), HeldStatement())
+        async let one = connection.execute([first.query, "SELECT \(Self.long) AS value"])
+        try await first.waitUntilReached()
+        async let other = connection.execute([second.query, "SELECT \(Self.long) AS value"])
+        try await eventually("both are sent") { await connection.inFlight.count == 2 }
+        try await first.letGo()
+        _ = try await one
         #expect(clinux_time_slice(process) == Self.longest)
-        try await held.letGo()
-        _ = try await second
+        try await second.letGo()
+        _ = try await other
         #expect(clinux_time_slice(process) < Self.longest)
     }
 

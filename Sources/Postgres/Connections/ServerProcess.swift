@@ -4,8 +4,8 @@ import Glibc
 
 /// The server's process that serves one connection, where the server is on this machine.
 ///
-/// What takes it long is interrupted by whoever wakes, if its time slice is long: otherwise a short
-/// request may wait for up to a turn of the kernel's clock, 4 ms (docs/decisions/0026).
+/// With the longest time slice it is interrupted by whoever wakes. Otherwise a short request may wait
+/// behind a long statement for up to a turn of the kernel's clock, 4 ms (docs/decisions/0026).
 struct ServerProcess {
     let identifier: pid_t
 
@@ -13,8 +13,7 @@ struct ServerProcess {
     /// namespace of processes.
     ///
     /// The server says which number its process has, and only a socket of this machine says whether
-    /// that is a number of ours: the process must be a child of the one that listens there
-    ///.
+    /// that is a number of ours: the process must be a child of the one that listens there.
     init?(serving server: OpaquePointer) {
         self.init(unsafe PQbackendPID(server), on: unsafe PQsocket(server))
     }
