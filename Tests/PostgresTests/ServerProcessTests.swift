@@ -12,6 +12,9 @@ import TransferTestSupport
     private static let longest = Int64(CLINUX_LONGEST_TIME_SLICE)
     private static let long = String(repeating: "x", count: Query.longBytes)
 
+    /// Lets a statement wait for its lock for as long as other tests keep this one from going on.
+    private static let patience: Query = "SELECT set_config('lock_timeout', '0', true)"
+
     /// Whether the kernel has time slices that a thread can choose (Linux 6.12).
     private static let hasTimeSlices: Bool = {
         let before = clinux_time_slice(0)
@@ -32,11 +35,13 @@ import TransferTestSupport
         _ body: () async throws -> Void
     ) async throws {
         let held = try await HeldStatement()
-        async let rows = connection.execute([held.query, "SELECT \(value) AS value"])
+        async let rows = connection.execute([
+            Self.patience, held.query, "SELECT \(value) AS value",
+        ])
         try await held.waitUntilReached()
         try await body()
         try await held.letGo()
-        #expect(try await rows[1][0].decode("value") == value)
+        #expect(try await rows[2][0].decode("value") == value)
     }
 
     @Test(.enabled(if: hasTimeSlices)) func aLongStatementYieldsUntilItsEnd() async throws {
@@ -63,9 +68,13 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection()
         let process = try await process(of: connection)
         let (first, second) = try await (HeldStatement(), HeldStatement())
-        async let one = connection.execute([first.query, "SELECT \(Self.long) AS value"])
+        async let one = connection.execute([
+            Self.patience, first.query, "SELECT \(Self.long) AS value",
+        ])
         try await first.waitUntilReached()
-        async let other = connection.execute([second.query, "SELECT \(Self.long) AS value"])
+        async let other = connection.execute([
+            Self.patience, second.query, "SELECT \(Self.long) AS value",
+        ])
         try await eventually("both are sent") { await connection.inFlight.count == 2 }
         try await first.letGo()
         _ = try await one
