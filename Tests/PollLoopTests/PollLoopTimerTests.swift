@@ -4,21 +4,48 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PollLoopTimerTests {
-    @Test func firesInOrderOfDeadlines() async throws {
-        let loop = try PollLoop(name: "timers")
-        defer { loop.stop() }
+    /// Sets timers of these delays in this order, and returns when each was due at the earliest and at
+    /// the latest, in the order in which they fired.
+    ///
+    /// The loop's thread may be interrupted between two of them, so that the order of the delays need
+    /// not be that of the deadlines.
+    private static func fired(
+        _ delays: [Duration],
+        on loop: PollLoop,
+        andThen next: @escaping @Sendable () -> Void = {}
+    ) async -> [ClosedRange<ContinuousClock.Instant>] {
+        let due = Mutex<[Int: ClosedRange<ContinuousClock.Instant>]>([:])
         let seen = Mutex<[Int]>([])
         await withCheckedContinuation { continuation in
             loop.execute {
-                for number in [3, 1, 4, 2, 5] {
-                    loop.schedule(after: .milliseconds(number * 5)) {
-                        seen.withLock { $0.append(number) }
-                        if number == 5 { continuation.resume() }
+                for (index, delay) in delays.enumerated() {
+                    let before = ContinuousClock.now
+                    loop.schedule(after: delay) {
+                        let count = seen.withLock { seen in
+                            seen.append(index)
+                            return seen.count
+                        }
+                        if count == delays.count { continuation.resume() }
                     }
+                    let after = ContinuousClock.now
+                    due.withLock { $0[index] = before + delay...after + delay }
                 }
+                next()
             }
         }
-        #expect(seen.withLock { $0 } == [1, 2, 3, 4, 5])
+        return due.withLock { due in seen.withLock { $0 }.compactMap { due[$0] } }
+    }
+
+    private static func isOrdered(_ due: [ClosedRange<ContinuousClock.Instant>]) -> Bool {
+        zip(due, due.dropFirst()).allSatisfy { $0.lowerBound <= $1.upperBound }
+    }
+
+    @Test func firesInOrderOfDeadlines() async throws {
+        let loop = try PollLoop(name: "timers")
+        defer { loop.stop() }
+        let due = await Self.fired([3, 1, 4, 2, 5].map { .milliseconds($0 * 5) }, on: loop)
+        #expect(due.count == 5)
+        #expect(Self.isOrdered(due))
     }
 
     @Test func firesTimersOfOneInstantInOrderOfScheduling() async throws {
@@ -71,19 +98,11 @@ struct PollLoopTimerTests {
     @Test func sweepingCancelledTimersKeepsTheOthers() async throws {
         let loop = try PollLoop(name: "timers")
         defer { loop.stop() }
-        let seen = Mutex<[Int]>([])
-        await withCheckedContinuation { continuation in
-            loop.execute {
-                for number in (1...20).reversed() {
-                    loop.schedule(after: .milliseconds(number)) {
-                        seen.withLock { $0.append(number) }
-                        if number == 20 { continuation.resume() }
-                    }
-                }
-                for _ in 0..<10_000 { loop.cancel(loop.schedule(after: .seconds(3600)) {}) }
-            }
+        let due = await Self.fired((1...20).reversed().map { .milliseconds($0) }, on: loop) {
+            for _ in 0..<10_000 { loop.cancel(loop.schedule(after: .seconds(3600)) {}) }
         }
-        #expect(seen.withLock { $0 } == Array(1...20))
+        #expect(due.count == 20)
+        #expect(Self.isOrdered(due))
     }
 
     @Test func timerMayScheduleTheNext() async throws {
