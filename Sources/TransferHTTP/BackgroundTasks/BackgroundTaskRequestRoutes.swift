@@ -7,8 +7,7 @@ import TransferWire
 /// The routes of `/v1/background-tasks/requests`.
 struct BackgroundTaskRequestRoutes: Sendable {
     let stores: APIStores
-    /// Called after a moment was set at which a request has to be looked at.
-    let onTimers: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/background-tasks/requests") { request, context in
@@ -51,7 +50,7 @@ struct BackgroundTaskRequestRoutes: Sendable {
         switch result {
         case .submitted(let pending):
             if request.strategy == .fail { try await launchAtOnce(pending, tenant) }
-            onTimers()
+            tell(.ofClients)
             return try .json(
                 BackgroundTaskRequestDocument(pending),
                 status: .created,

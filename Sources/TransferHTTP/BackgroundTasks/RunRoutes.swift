@@ -7,8 +7,7 @@ import TransferWire
 /// The routes of `/v1/background-tasks/runs`.
 struct RunRoutes: Sendable {
     let stores: APIStores
-    /// Called after a moment was set at which a run or a request has to be looked at.
-    let onTimers: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     private typealias Change =
         @Sendable (BackgroundTaskRunID, TenantID, [UInt8]) async throws -> RunChangeResult
@@ -71,7 +70,7 @@ struct RunRoutes: Sendable {
             let body = verb == "accept" ? [] : try await request.jsonBody()
             switch try await change(id, context.requireTenant(), body) {
             case .changed(let run):
-                onTimers()
+                tell(.ofClients)
                 return try Answer.json(RunDocument(run))
             case .ended(let run):
                 throw Problem(.runEnded, run.reason?.sentence)

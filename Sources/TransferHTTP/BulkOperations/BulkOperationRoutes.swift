@@ -9,7 +9,7 @@ import TransferWire
 struct BulkOperationRoutes: Sendable {
     let stores: APIStores
     let container: Container
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
     /// The threads that wait for the disk.
     let threads: NIOThreadPool
 
@@ -49,7 +49,7 @@ struct BulkOperationRoutes: Sendable {
             tenant: address.tenant
         )
         await advance(RunningBulkOperation(operation, of: session, tenant: address.tenant))
-        wake()
+        tell(.ofTasks)
         let reached = try await stores.bulkOperations.bulkOperation(
             tenant: address.tenant,
             id: operation.id

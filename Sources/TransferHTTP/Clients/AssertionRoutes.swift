@@ -8,8 +8,7 @@ import TransferWire
 /// The routes of `/v1/assertions`, and of what clients have leaked.
 struct AssertionRoutes: Sendable {
     let stores: APIStores
-    /// Called after a moment was set at which a client has to be looked at.
-    let onTimers: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/assertions") { request, context in
@@ -41,7 +40,7 @@ struct AssertionRoutes: Sendable {
         )
         switch result {
         case .begun(let assertion):
-            onTimers()
+            tell(.ofClients)
             return try .json(
                 AssertionDocument(assertion),
                 status: .created,
@@ -72,7 +71,7 @@ struct AssertionRoutes: Sendable {
         guard try await stores.assertions.endAssertion(id, of: tenant) else {
             throw Problem(.unknownAssertion)
         }
-        onTimers()
+        tell(.ofClients)
         return Answer(status: .noContent)
     }
 

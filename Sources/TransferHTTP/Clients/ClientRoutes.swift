@@ -6,9 +6,7 @@ import TransferWire
 /// The routes of `/v1/clients` and of `/v1/clients/{client}` with its lifecycle.
 struct ClientRoutes: Sendable {
     let stores: APIStores
-    let wake: @Sendable () -> Void
-    /// Called after a moment was set at which a client has to be looked at.
-    let onTimers: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/clients") { request, context in
@@ -98,15 +96,14 @@ struct ClientRoutes: Sendable {
         guard client?.removedAt == nil else { throw Problem.clientRemoved }
         let answer = try Self.answer(client)
         // Events held back for the client are due now, and so are its background tasks.
-        wake()
-        onTimers()
+        tell(.ofTasks.union(Set<Signal>.ofClients))
         return answer
     }
 
     func enterBackground(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let client = try await stores.clients.enterBackground(tenant: tenant, id: id)
         if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
-        onTimers()
+        tell(.ofClients)
         return try Self.answer(client)
     }
 
@@ -118,21 +115,21 @@ struct ClientRoutes: Sendable {
         case .active, .background: throw Problem(.assertionsHeld)
         case .suspended, nil: break
         }
-        onTimers()
+        tell(.ofClients)
         return try Self.answer(client)
     }
 
     func terminate(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let client = try await stores.clients.terminate(tenant: tenant, id: id)
         if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
-        onTimers()
+        tell(.ofClients)
         return try Self.answer(client)
     }
 
     func forceQuit(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let answer = try Self.answer(await stores.clients.forceQuit(tenant: tenant, id: id))
         // Workers have to stop the client's tasks.
-        wake()
+        tell(.ofTasks)
         return answer
     }
 
@@ -145,7 +142,7 @@ struct ClientRoutes: Sendable {
             throw Problem.unknownClient
         }
         // As for a force-quit.
-        wake()
+        tell(.ofTasks)
         return try .json(
             ClientDocument(client),
             status: .accepted,

@@ -15,7 +15,7 @@ struct BodyRoutes: Sendable {
     let container: Container
     let staged: StagedBytes
     let bytesMax: Int64
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
     /// The threads on which writes block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
@@ -61,7 +61,7 @@ struct BodyRoutes: Sendable {
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
-        wake()
+        tell(.ofTasks)
         return try Response(
             status: .ok,
             headers: [.contentType: "application/json"],

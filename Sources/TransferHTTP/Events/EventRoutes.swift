@@ -13,8 +13,7 @@ struct EventRoutes: Sendable {
     let keys: KeyWatch
     let slots: ReaderSlots
     let bounds: EventReaderBounds
-    /// A function called when deliveries may have become due.
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
     /// The prefix of links; nil when the service does not know its own address.
     let linkBase: String?
 
@@ -156,7 +155,7 @@ struct EventRoutes: Sendable {
                 sessionIdentifier: session.identifier
             )
         {
-            wake()
+            tell([.deliveries])
             return Answer(status: .noContent)
         }
         let living = try await stores.sessions.session(

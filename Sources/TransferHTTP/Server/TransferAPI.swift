@@ -33,8 +33,7 @@ package struct TransferAPI: Sendable {
     private let readers: EventReaderBounds
     let connections: ConnectionRegistry
     private let counters: RequestCounters
-    private let wake: @Sendable () -> Void
-    private let onTimers: @Sendable () -> Void
+    private let tell: @Sendable (Set<Signal>) -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let presence: TenantPresence
@@ -60,9 +59,7 @@ package struct TransferAPI: Sendable {
     ///   - connections: those of the server that answers, with their bounds.
     ///   - presence: told which tenants have requests.
     ///   - counters: count the requests.
-    ///   - wake: called after the commit of a change that may give a worker something to do.
-    ///   - onTimers: called after the commit of a change by which a moment was set, or events of a
-    ///     client were written.
+    ///   - tell: called after a commit with what it may have left to look at.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - page: the files of the page at `/`; nil for none.
@@ -83,8 +80,7 @@ package struct TransferAPI: Sendable {
         connections: ConnectionRegistry = ConnectionRegistry(),
         presence: TenantPresence,
         counters: RequestCounters = RequestCounters(),
-        wake: @escaping @Sendable () -> Void,
-        onTimers: @escaping @Sendable () -> Void,
+        tell: @escaping @Sendable (Set<Signal>) -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         page: PageFiles? = nil,
@@ -110,8 +106,7 @@ package struct TransferAPI: Sendable {
         self.connections = connections
         self.presence = presence
         self.counters = counters
-        self.wake = wake
-        self.onTimers = onTimers
+        self.tell = tell
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.page = page
@@ -122,19 +117,19 @@ package struct TransferAPI: Sendable {
     /// Returns all routes, as `openapi.yaml` describes them.
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
-        ClientRoutes(stores: stores, wake: wake, onTimers: onTimers).add(to: router)
-        AssertionRoutes(stores: stores, onTimers: onTimers).add(to: router)
+        ClientRoutes(stores: stores, tell: tell).add(to: router)
+        AssertionRoutes(stores: stores, tell: tell).add(to: router)
         HandlerRoutes(stores: stores).add(to: router)
-        BackgroundTaskRequestRoutes(stores: stores, onTimers: onTimers).add(to: router)
-        RunRoutes(stores: stores, onTimers: onTimers).add(to: router)
-        BackgroundSettingsRoutes(stores: stores, onTimers: onTimers).add(to: router)
+        BackgroundTaskRequestRoutes(stores: stores, tell: tell).add(to: router)
+        RunRoutes(stores: stores, tell: tell).add(to: router)
+        BackgroundSettingsRoutes(stores: stores, tell: tell).add(to: router)
         HostRoutes(stores: stores).add(to: router)
         SessionRoutes(
             stores: stores,
             watch: watch.sessions,
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
-            wake: wake
+            tell: tell
         ).add(to: router)
         ReconnectRoutes(stores: stores).add(to: router)
         TaskRoutes(
@@ -143,30 +138,30 @@ package struct TransferAPI: Sendable {
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             connectionsPerHost: connectionsPerHost,
-            wake: wake
+            tell: tell
         ).add(to: router)
         TaskListRoutes(stores: stores).add(to: router)
         EndedTaskRoutes(
             stores: stores,
             container: container,
-            wake: wake,
+            tell: tell,
             threads: .singleton
         ).add(to: router)
         BulkOperationRoutes(
             stores: stores,
             container: container,
-            wake: wake,
+            tell: tell,
             threads: .singleton
         ).add(to: router)
-        AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
-        CredentialRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
+        AnswerRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
+        CredentialRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
         ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
             stores: stores,
             container: container,
             staged: StagedBytes(in: container),
             bytesMax: uploadBytesMax,
-            wake: wake,
+            tell: tell,
             threads: .singleton
         ).add(to: router)
         EventRoutes(
@@ -175,12 +170,12 @@ package struct TransferAPI: Sendable {
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.perTenantMax, max: readers.max),
             bounds: readers,
-            wake: wake,
+            tell: tell,
             linkBase: linkBase
         ).add(to: router)
-        SubscriptionRoutes(stores: stores, egress: egress, wake: wake).add(to: router)
-        DeliveryRoutes(stores: stores, sendTest: sendTest, wake: wake).add(to: router)
-        TenantRoutes(stores: stores, wake: wake).add(to: router)
+        SubscriptionRoutes(stores: stores, egress: egress, tell: tell).add(to: router)
+        DeliveryRoutes(stores: stores, sendTest: sendTest, tell: tell).add(to: router)
+        TenantRoutes(stores: stores, tell: tell).add(to: router)
         AuthorityRoutes(stores: stores).add(to: router)
         KeyRoutes(stores: stores) { [authenticator, keys] id in
             authenticator.forget(id)

@@ -11,7 +11,7 @@ struct SessionRoutes: Sendable {
     let keys: KeyWatch
     /// The slots of requests that wait for a session.
     let slots: ReaderSlots
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/sessions") { request, context in
@@ -121,7 +121,7 @@ struct SessionRoutes: Sendable {
                 )
             }
             // Running tasks follow limits that have changed.
-            wake()
+            tell(.ofTasks)
             return try .json(
                 await document(of: session, reconnecting: isReconnecting),
                 revision: session.revision,
@@ -183,7 +183,7 @@ struct SessionRoutes: Sendable {
             guard try await stores.sessions.changeSession(session, to: configuration) else {
                 continue
             }
-            wake()
+            tell(.ofTasks)
             let changed = try await self.session(address)
             return try .json(SessionDocument(changed), revision: changed.revision)
         }
@@ -245,7 +245,7 @@ struct SessionRoutes: Sendable {
         switch result {
         case .finishing: return Answer(status: .accepted, location: address.path)
         case .ended:
-            wake()
+            tell(.ofTasks)
             return Answer(status: .noContent)
         case .unknownSession: throw try await stores.clients.noSession(at: address)
         }
@@ -258,7 +258,7 @@ struct SessionRoutes: Sendable {
             identifier: address.identifier
         )
         guard isEnded else { throw try await stores.clients.noSession(at: address) }
-        wake()
+        tell(.ofTasks)
         return Answer(status: .noContent)
     }
 }

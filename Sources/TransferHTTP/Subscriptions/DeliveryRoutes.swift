@@ -11,8 +11,7 @@ struct DeliveryRoutes: Sendable {
     let stores: APIStores
     /// A function that sends a test message to a subscription's endpoint.
     let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
-    /// A function called when replays may have become due.
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/subscriptions/{id}/test") { _, context in
@@ -101,7 +100,7 @@ struct DeliveryRoutes: Sendable {
             until: request.until?.date
         )
         guard let count else { throw Problem(.unknownSubscription) }
-        wake()
+        tell([.replays])
         return try .json(RecoverDocument(replays: count), status: .accepted)
     }
 
@@ -116,7 +115,7 @@ struct DeliveryRoutes: Sendable {
         guard let delivery = try await stores.deliveryLog.replay(tenant: tenant, id: id) else {
             throw Problem(.unknownDelivery)
         }
-        wake()
+        tell([.replays])
         return try .json(
             DeliveryDocument(delivery),
             status: .accepted,

@@ -11,8 +11,7 @@ struct SubscriptionRoutes: Sendable {
     let stores: APIStores
     /// The policy for addresses that a subscription may name.
     let egress: EgressPolicy
-    /// A function called when deliveries may have become due.
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/subscriptions") { request, context in
@@ -130,7 +129,7 @@ struct SubscriptionRoutes: Sendable {
         )
         switch result {
         case .changed(let subscription):
-            wake()
+            tell([.deliveries])
             return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
         case .conditionFailed: throw Problem(.preconditionFailed)
         case .unknownSubscription: throw Problem(.unknownSubscription)

@@ -9,7 +9,7 @@ import TransferWire
 struct AnswerRoutes: Sendable {
     let stores: APIStores
     let secrets: SecretBox?
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/tasks/{id}/begin") { request, context in
@@ -114,7 +114,7 @@ struct AnswerRoutes: Sendable {
     private func answer(_ result: AnswerResult) throws -> Answer {
         switch result {
         case .answered(let task):
-            wake()
+            tell(.ofTasks)
             return try .json(TaskDocument(task))
         case .notAsked(let task):
             throw Problem(.taskNotAsked, "The task is \(task.state.rawValue).")

@@ -10,7 +10,7 @@ import TransferWire
 struct EndedTaskRoutes: Sendable {
     let stores: APIStores
     let container: Container
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
     /// The threads that wait for the disk.
     let threads: NIOThreadPool
 
@@ -60,7 +60,7 @@ struct EndedTaskRoutes: Sendable {
         )
         switch result {
         case .answered(let task):
-            wake()
+            tell(.ofTasks)
             return try .json(TaskDocument(task))
         case .completed:
             throw Problem(

@@ -6,7 +6,7 @@ import TransferWire
 /// A submitter of tasks, whatever form they arrived in.
 struct Submitter: Sendable {
     let stores: APIStores
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     /// Returns the earlier answer to the same request.
     func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
@@ -39,8 +39,8 @@ struct Submitter: Sendable {
             )
         }
         switch result {
-        case .accepted:
-            wake()
+        case .accepted(_, let signals):
+            tell(signals)
             return answer
         case .unknownSession: throw try await stores.clients.noSession(at: session)
         case .sessionFinishing:

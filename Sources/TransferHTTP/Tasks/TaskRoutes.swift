@@ -14,9 +14,9 @@ struct TaskRoutes: Sendable {
     let slots: ReaderSlots
     /// The most connections to a host of which nothing else is known.
     let connectionsPerHost: Int
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
-    private var submitter: Submitter { Submitter(stores: stores, wake: wake) }
+    private var submitter: Submitter { Submitter(stores: stores, tell: tell) }
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
@@ -173,7 +173,7 @@ struct TaskRoutes: Sendable {
         )
         switch result {
         case .changed(let task):
-            wake()
+            tell(.ofTasks)
             return try .json(TaskDocument(task), revision: task.revision)
         case .conditionFailed: throw Problem(.preconditionFailed)
         case .ended(let task):
@@ -193,7 +193,7 @@ struct TaskRoutes: Sendable {
             producing: resumeData
         )
         guard let task else { throw Problem(.unknownTask) }
-        wake()
+        tell(.ofTasks)
         var document = TaskDocument(task)
         if let resumeData, try await stores.control.hasResumeData(resumeData) {
             document.resumeData = resumeData.description
@@ -204,7 +204,7 @@ struct TaskRoutes: Sendable {
     func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         switch try await stores.control.suspendTask(tenant: tenant, id: id) {
         case .answered(let task):
-            wake()
+            tell(.ofTasks)
             return try .json(TaskDocument(task))
         case .inFlight:
             throw Problem(
@@ -231,7 +231,7 @@ struct TaskRoutes: Sendable {
 
     func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         let answer = try Self.answer(try await stores.control.resumeTask(tenant: tenant, id: id))
-        wake()
+        tell(.ofTasks)
         return answer
     }
 

@@ -6,8 +6,7 @@ import TransferWire
 /// The routes of `/v1/tenant/background-settings`.
 struct BackgroundSettingsRoutes: Sendable {
     let stores: APIStores
-    /// Called after requests may have become due.
-    let onTimers: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/tenant/background-settings") { _, context in
@@ -28,7 +27,7 @@ struct BackgroundSettingsRoutes: Sendable {
                 if: RevisionCondition(request.headers)
             )
             guard let settings else { throw Problem(.preconditionFailed) }
-            onTimers()
+            tell(.ofClients)
             return try Answer.json(
                 BackgroundSettingsDocument(settings),
                 revision: settings.revision

@@ -8,7 +8,7 @@ import TransferWire
 struct CredentialRoutes: Sendable {
     let stores: APIStores
     let secrets: SecretBox?
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.put("/v1/credentials/{name}") { request, context in
@@ -42,7 +42,7 @@ struct CredentialRoutes: Sendable {
             origins: origins,
             secret: try secrets.seal(credential.secrets, of: tenant)
         )
-        wake()
+        tell(.ofTasks)
         return try .json(
             CredentialDocument(stored),
             status: isCreated ? .created : .ok,

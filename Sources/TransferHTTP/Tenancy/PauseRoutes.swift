@@ -7,8 +7,7 @@ import TransferWire
 /// The routes by which a tenant pauses and resumes its own tasks.
 struct PauseRoutes: Sendable {
     let stores: APIStores
-    /// A function called when tasks may begin, or are to be given back.
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/tenant/pause") { request, context in
@@ -31,14 +30,14 @@ struct PauseRoutes: Sendable {
         guard try await stores.pauses.pause(pause) else {
             throw Problem(.quotaExceeded, "There are \(Pause.pausesMax) pauses already.")
         }
-        wake()
+        tell(.ofTasks)
         return Answer(status: .noContent)
     }
 
     func resume(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
         let request = body.isEmpty ? PauseRequest() : try decoded(PauseRequest.self, from: body)
         let scope = Pause.Scope(tenant: tenant, host: try request.hostKey())
-        if try await stores.pauses.endPause(scope, isByTenant: true) { wake() }
+        if try await stores.pauses.endPause(scope, isByTenant: true) { tell(.ofTasks) }
         return Answer(status: .noContent)
     }
 }

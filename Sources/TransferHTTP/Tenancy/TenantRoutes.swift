@@ -7,13 +7,13 @@ import TransferWire
 /// and the hooks that it has if it is for tests.
 struct TenantRoutes: Sendable {
     let stores: APIStores
-    let wake: @Sendable () -> Void
+    let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/tenant") { _, context in
             try await get(tenant: context.requireTenant())
         }
-        PauseRoutes(stores: stores, wake: wake).add(to: router)
+        PauseRoutes(stores: stores, tell: tell).add(to: router)
         AuditRoutes(stores: stores).add(to: router)
         TestHookRoutes(stores: stores).add(to: router)
     }

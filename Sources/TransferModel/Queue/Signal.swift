@@ -7,10 +7,19 @@ package enum Signal: String, CaseIterable, Hashable, Sendable {
     case work
     /// Deliveries may be due.
     case deliveries
+    /// Messages may be due that were asked for once more.
+    case replays
     /// Readers may find a changed task or further events.
     case events
     /// A moment may have been set, for a client or its background tasks, before all others.
     case timers
     /// Attempts may have to stop or to observe other limits.
     case control
+}
+
+extension Set<Signal> {
+    /// What a change to tasks, sessions or their limits may leave.
+    package static let ofTasks: Self = [.work, .deliveries, .events, .control]
+    /// What a change to a client or its background tasks may leave.
+    package static let ofClients: Self = [.timers, .deliveries, .events]
 }

@@ -296,8 +296,10 @@ extension DeliveryStore {
     /// The first statement waits for any transaction that is writing events of the session; the
     /// second then sees them. Without the lock, both sides could overlook such events.
     ///
-    /// - Returns: false when the claim is stale.
-    package func releaseDelivery(_ claim: DeliveryClaim) async throws(StoreError) -> Bool {
+    /// Nobody is told of a delivery that is due then: the events came while it was claimed.
+    package func releaseDelivery(
+        _ claim: DeliveryClaim
+    ) async throws(StoreError) -> DeliveryRelease {
         let rows = try await database.run([
             """
             SELECT 1 FROM session_progress WHERE session_id = \(claim.session.uuid) FOR UPDATE
@@ -311,9 +313,11 @@ extension DeliveryStore {
             WHERE p.session_id = d.session_id
                 AND d.subscription_id = \(claim.subscription.uuid)
                 AND d.session_id = \(claim.session.uuid) AND d.fence = \(claim.fence.rawValue)
+            RETURNING d.due_at IS NOT NULL AS is_due
             """,
         ])
-        return rows[1].affectedCount == 1
+        guard let row = rows[1].first else { return .stale }
+        return try row.decode("is_due") ? .due : .idle
     }
 }
 

@@ -25,7 +25,8 @@ extension Fragment {
     /// The CTE that makes the deliveries of sessions due whose events a statement writes.
     ///
     /// Expects `counter(session_id, base)`, whose row lock on the session orders this before or
-    /// after the release of a delivery. A pair that is already due is locked but not written again.
+    /// after the release of a delivery. A pair that is already due is locked but not written again;
+    /// the CTE has a row for each pair that was not, nor claimed.
     static let wake: Query = wake(of: "true")
 
     /// Returns ``wake`` for only those subscriptions `b` for which `condition` is true.
@@ -42,6 +43,7 @@ extension Fragment {
             ORDER BY c.session_id, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
+            RETURNING subscription_id
         )
         """
     }

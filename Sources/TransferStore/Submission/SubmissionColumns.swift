@@ -56,9 +56,8 @@ struct SubmissionColumns {
         var count: Int32
     }
 
-    /// Whether some submissions wait for their client, or for a time.
-    var haveHeld: Bool { runs.contains { $0.state == .suspended } }
-    var haveDates: Bool { runs.contains { $0.state == nil } }
+    /// Whether all can be claimed as soon as they are stored: none waits for its client or a time.
+    var areAllQueued: Bool { runs.allSatisfy { $0.state == .queued } }
     /// Whether all are downloads without anything of their own but headers, a client string and a
     /// destination, as nearly all are.
     let areDownloads: Bool

@@ -12,20 +12,20 @@ extension SubmissionStore {
         in gatherer: SubmissionGatherer
     ) async {
         let batches = MemberBatch.of(group)
-        let generations: [Int: Int64]
+        let results: [Int: SubmitResult]
         do throws(StoreError) {
-            generations = try await submit(batches.map(\.batch), whenLocked: .skip)
+            results = try await submit(batches.map(\.batch), whenLocked: .skip)
         } catch  where error.concernsOnlyItsRequests {
-            generations = [:]
+            results = [:]
         } catch {
             for member in group { member.answer(.failure(error)) }
             return gatherer.groupEnded(freeing: Set(batches.map(\.session)), on: self)
         }
         for (index, batch) in batches.enumerated() {
-            guard let generation = generations[index] else { continue }
-            batch.answer(.success(.accepted(generation: generation)))
+            guard let result = results[index] else { continue }
+            batch.answer(.success(result))
         }
-        let left = batches.indices.filter { generations[$0] == nil }.map { batches[$0] }
+        let left = batches.indices.filter { results[$0] == nil }.map { batches[$0] }
         let stored = Set(batches.map(\.session)).subtracting(left.map(\.session))
         gatherer.groupEnded(freeing: stored, on: self)
         await withTaskGroup(of: Void.self) { tasks in
@@ -42,9 +42,8 @@ extension SubmissionStore {
     private func submit(left batch: MemberBatch) async {
         if batch.members.count > 1 {
             do throws(StoreError) {
-                let generations = try await submit([batch.batch], whenLocked: .wait)
-                if let generation = generations[0] {
-                    return batch.answer(.success(.accepted(generation: generation)))
+                if let result = try await submit([batch.batch], whenLocked: .wait)[0] {
+                    return batch.answer(.success(result))
                 }
             } catch  where error.concernsOnlyItsRequests {
                 // The other requests to the session need not fail with the one at fault.

@@ -119,11 +119,16 @@ extension SubmissionStore {
             \(Self.auditRow(of: batches))
             \(try IdempotencyStore(database).keepAnswers(batches))
             SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
+                \(columns.areAllQueued ? "true" : Self.isAnyQueued) AS is_any_runnable,
+                EXISTS (SELECT 1 FROM wake) AS is_any_due,
                 (SELECT q.maximum FROM quota q
                 WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
             FROM batch l LEFT JOIN counter c USING (batch)
             """
     }
+
+    /// Whether any task of the statement may be claimed at once; expects `run`.
+    private static let isAnyQueued: Query = "EXISTS (SELECT 1 FROM run WHERE state = 'queued')"
 
     /// Returns the CTE that stores the audit entries of what is stored, if there are any.
     private static func auditRow(of batches: [SessionBatch]) -> Query {
@@ -235,8 +240,7 @@ extension SubmissionStore {
     /// Returns the CTEs that put the tasks where their states are told; expects `batch`, `counter`,
     /// `given` and `run`.
     private static func insertPlaces(_ columns: SubmissionColumns) -> Query {
-        let areAllQueued = !columns.haveHeld && !columns.haveDates
-        guard !areAllQueued else {
+        guard !columns.areAllQueued else {
             return """
                 ready_row AS (\(insertReady(columns)))
                 """

@@ -57,13 +57,13 @@ extension SubmissionStore {
                 ?? .idempotencyMismatch
         }
         let row = rows.first
-        let generation = try row?.decodeIfPresent("generation", as: Int64.self)
+        let accepted = try row.flatMap { row throws(StoreError) in try SubmitResult(stored: row) }
         let isFit = try row?.decodeIfPresent("is_fit", as: Bool.self)
         let quotaMax = try row?.decodeIfPresent("quota_max", as: Int64.self)
         let isFull = try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
-        if let generation {
+        if let accepted {
             batch.markRecorded()
-            return .accepted(generation: generation)
+            return accepted
         }
         if isFit ?? false, let quotaMax {
             throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
@@ -82,22 +82,22 @@ extension SubmissionStore {
 
     /// Stores as many of `batches` as possible, all in one transaction.
     ///
-    /// - Returns: the generation of each batch that was stored, by its index.
+    /// - Returns: the result of each batch that was stored, by its index.
     func submit(
         _ batches: [SessionBatch],
         whenLocked: LockedSession
-    ) async throws(StoreError) -> [Int: Int64] {
+    ) async throws(StoreError) -> [Int: SubmitResult] {
         let query = try submission(of: batches, whenLocked: whenLocked)
         let rows = try await AuditSlot.withoutRecording { () throws(StoreError) in
             try await database.run(query)
         }
-        var generations: [Int: Int64] = [:]
+        var results: [Int: SubmitResult] = [:]
         for row in rows {
             let batch = try row.decode("batch", as: Int64.self)
-            generations[Int(batch) - 1] = try row.decodeIfPresent("generation")
+            results[Int(batch) - 1] = try SubmitResult(stored: row)
         }
-        for index in generations.keys { batches[index].markRecorded() }
-        return generations
+        for index in results.keys { batches[index].markRecorded() }
+        return results
     }
 
     /// Returns the state by which a session may have refused tasks; called only after a refusal.
@@ -117,5 +117,18 @@ extension SubmissionStore {
         guard let row = rows.first else { return .absent }
         if try row.decode("is_force_quit") { return .forceQuit }
         return try row.decode("is_finishing") ? .finishing : .open
+    }
+}
+
+extension SubmitResult {
+    /// Creates the result of a stored batch from its row; nil of one that was refused.
+    fileprivate init?(stored row: StoredRow) throws(StoreError) {
+        guard let generation = try row.decodeIfPresent("generation", as: Int64.self) else {
+            return nil
+        }
+        var signals: Set<Signal> = [.events]
+        if try row.decode("is_any_runnable") { signals.insert(.work) }
+        if try row.decode("is_any_due") { signals.insert(.deliveries) }
+        self = .accepted(generation: generation, signals: signals)
     }
 }

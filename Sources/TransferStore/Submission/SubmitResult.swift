@@ -1,6 +1,9 @@
+package import TransferModel
+
 /// The result of a submission.
-package enum SubmitResult: Sendable {
-    case accepted(generation: Int64)
+package enum SubmitResult: Equatable, Sendable {
+    /// All tasks are stored; `signals` are to be told.
+    case accepted(generation: Int64, signals: Set<Signal>)
     case unknownSession
     /// The session ends with its outstanding tasks; nothing was stored.
     case sessionFinishing

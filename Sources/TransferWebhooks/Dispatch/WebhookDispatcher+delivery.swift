@@ -15,14 +15,11 @@ extension WebhookDispatcher {
     func deliver(_ held: DeliveryCursor) async {
         var held = held
         while !isDraining {
-            let signals = signalCount.load(ordering: .relaxed)
             guard let run = await gather(&held) else { break }
             guard await deliver(run, &held) else { return }
             guard run.hasMore else {
-                await release(held)
-                // The release leaves the pair due when events came meanwhile; their writer
-                // signalled before the release and found the pair taken.
-                if signalCount.load(ordering: .relaxed) != signals { wake() }
+                // The writer of events that came meanwhile found the pair taken.
+                if await release(held) == .due { wake() }
                 return
             }
         }
@@ -252,8 +249,9 @@ extension WebhookDispatcher {
     ///
     /// Nobody else could end that lease: a store that was away for a moment must not hold the pair
     /// up for a minute.
-    func release(_ held: DeliveryCursor) async {
-        _ = await recorder.record(until: held.expiresAt, whenStale: false) {
+    @discardableResult
+    func release(_ held: DeliveryCursor) async -> DeliveryRelease {
+        await recorder.record(until: held.expiresAt, whenStale: .stale) {
             [stores] () throws(StoreError) in
             try await stores.deliveries.releaseDelivery(held.claim)
         }

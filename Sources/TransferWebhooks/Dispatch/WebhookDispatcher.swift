@@ -49,9 +49,6 @@ package final class WebhookDispatcher: Service {
     let recorder: DeliveryRecorder
     private let replayer: WebhookReplayer
     let state: Mutex<State>
-    /// The number of calls of ``signal()``, to see whether one came while a pair was being
-    /// delivered.
-    let signalCount = Atomic<UInt64>(0)
     /// The wake-ups, at most one at a time: a wake-up says "look", not "how much".
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     /// A stream that finishes when the last pair has ended after ``drain()`` began.
@@ -112,11 +109,10 @@ package final class WebhookDispatcher: Service {
         state = Mutex(State(slots: DeliverySlots(bounds: bounds)))
     }
 
-    /// Reports that events were committed, so that the dispatcher looks now and not at the next
-    /// poll.
-    package func signal() {
-        signalCount.add(1, ordering: .relaxed)
-        wake()
+    /// Looks for what the signals announce, now and not at the next poll.
+    package func wake(for signals: Set<Signal>) {
+        if signals.contains(.deliveries) { wake() }
+        if signals.contains(.replays) { replayer.wake() }
     }
 
     /// Delivers until a graceful shutdown or a cancellation; may be called once.
@@ -128,7 +124,7 @@ package final class WebhookDispatcher: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.poll() }
                 group.addTask { await self.replayer.run() }
-                wake()
+                wake(for: [.deliveries, .replays])
                 for await _ in wakeups.stream { await claimDue(&group) }
                 await drain()
                 group.cancelAll()
@@ -141,10 +137,8 @@ package final class WebhookDispatcher: Service {
 
     var isDraining: Bool { Task.isCancelled || stopping.isSet }
 
-    func wake() {
-        wakeups.continuation.yield()
-        replayer.wake()
-    }
+    /// Looks for due pairs now.
+    func wake() { wakeups.continuation.yield() }
 
     /// Wakes the dispatcher for work without a signal: waits that ended, and events of other
     /// instances.
@@ -152,6 +146,7 @@ package final class WebhookDispatcher: Service {
         while !Task.isCancelled {
             try? await Task.sleep(for: bounds.pollInterval * Double.random(in: 0.75..<1.25))
             wake()
+            replayer.wake()
         }
     }
 

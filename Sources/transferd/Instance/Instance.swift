@@ -180,7 +180,7 @@ private struct DispatchService: Service {
             version: Version.current,
             logger: logger
         )
-        signals.add { if $0.contains(.deliveries) { dispatcher.signal() } }
+        signals.add { dispatcher.wake(for: $0) }
         self.dispatcher = dispatcher
         self.signals = signals
     }

@@ -195,8 +195,7 @@ final class ServiceStart: Sendable {
             connections: connections,
             presence: instance.presence,
             counters: metrics.requests,
-            wake: { [signals] in signals.tell([.work, .deliveries, .events, .control]) },
-            onTimers: { [signals] in signals.tell([.timers, .deliveries, .events]) },
+            tell: { [signals] in signals.tell($0) },
             sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(
                 try Data(

@@ -191,7 +191,7 @@ import TransferWire
                 container: container,
                 staged: StagedBytes(in: container),
                 bytesMax: 1_000_000,
-                wake: {},
+                tell: { _ in },
                 threads: .singleton
             )
             let (chunks, source) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()

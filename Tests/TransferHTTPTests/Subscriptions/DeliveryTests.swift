@@ -144,6 +144,7 @@ import TransferWire
             #expect(replay.fields["location"] == path)
             #expect(try replay.json(DeliveryDocument.self).nextAttemptAt != nil)
             #expect(server.wakes.value == wakes + 1)
+            #expect(server.wakes.latest == [.replays])
             let recovery = try await server.send(
                 "POST",
                 "\(location)/recover",
@@ -247,6 +248,7 @@ import TransferWire
             let wakes = server.wakes.value
             #expect(try await acknowledge(token.serialized).status == 204)
             #expect(server.wakes.value == wakes + 1)
+            #expect(server.wakes.latest == [.deliveries])
             #expect(try await acknowledge(token.serialized).code == .staleAckToken)
         }
     }

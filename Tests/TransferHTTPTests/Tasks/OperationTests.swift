@@ -36,8 +36,7 @@ import TransferWire
             health: health,
             watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             presence: TenantPresence(),
-            wake: {},
-            onTimers: {},
+            tell: { _ in },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger

@@ -33,6 +33,7 @@ import TransferWire
         try await APIServer.run { server in
             let session = try await server.session()
             let id = try await server.submit(session)
+            #expect(server.wakes.latest == [.work, .events])
             let claim = try await server.claim()
             let suspended = try await server.send("POST", "/v1/tasks/\(id)/suspend")
                 .json(TaskDocument.self)
@@ -44,6 +45,7 @@ import TransferWire
             #expect(attempts.map(\.outcome) == ["suspended"])
             #expect(attempts.map(\.number) == [1])
             #expect(server.wakes.value == 2)
+            #expect(server.wakes.latest == .ofTasks)
             try await server.send("POST", "/v1/tasks/\(id)/resume")
             try await server.complete([1, 2, 3])
             let all = try await server.send("GET", "/v1/tasks/\(id)/attempts")

@@ -135,7 +135,7 @@ struct WebhookBatchTests {
                 until: nil
             )
             #expect(recovered == 1)
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             return try await fixture.receiver.messages(4)
         }
         let closing = try JSONDecoder().decode(EventMessage.self, from: Data(messages[2].body))
@@ -164,7 +164,7 @@ struct WebhookBatchTests {
             )
             #expect(none == nil)
             _ = try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: dead[0].id)
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             let messages = try await fixture.receiver.messages(5)
             #expect(try messages.map { try $0.event().sequence } == [1, 1, 2, 2, 2])
         }

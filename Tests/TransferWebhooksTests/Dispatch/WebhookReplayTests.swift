@@ -32,7 +32,7 @@ struct WebhookReplayTests {
                 delivery.attempts.map(\.answer) == Array(repeating: "out of �[31morder", count: 3)
             )
             _ = try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: delivery.id)
-            dispatcher.signal()
+            dispatcher.wake(for: [.replays])
             let messages = try await fixture.receiver.messages(6)
             try await eventually("nothing is dead") {
                 try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).isEmpty
@@ -43,6 +43,24 @@ struct WebhookReplayTests {
         #expect(messages[5].id == messages[0].id)
         #expect(messages[5].body == messages[0].body)
         #expect(messages[5]["webhook-signature"] != messages[0]["webhook-signature"])
+    }
+
+    @Test func aReplayIsSentAtItsSignalWithoutWaitingForThePoll() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe(answers: [.status(410)])
+        try await fixture.happen(1)
+        // A poll would come after the test's time limit.
+        try await fixture.withDispatcher({ $0.pollInterval = .seconds(3600) }) { dispatcher in
+            let log = fixture.stores.deliveryLog
+            try await eventually("the message has failed") {
+                try await !log.logged(id, .failed, of: fixture.tenant).isEmpty
+            }
+            let failed = try await log.logged(id, .failed, of: fixture.tenant)[0]
+            _ = try await log.replay(tenant: fixture.tenant, id: failed.id)
+            dispatcher.wake(for: [.replays])
+            let messages = try await fixture.receiver.messages(2)
+            #expect(messages[1].body == messages[0].body)
+        }
     }
 
     @Test func aRecoveryEndsWhereTheReceiverCannotBeReached() async throws {
@@ -66,7 +84,7 @@ struct WebhookReplayTests {
                 until: nil
             )
             #expect(count == 3)
-            dispatcher.signal()
+            dispatcher.wake(for: [.replays])
             try await eventually("one got through and the others were left") {
                 let left = try await fixture.stores.deliveryLog.logged(
                     id,
@@ -96,7 +114,7 @@ struct WebhookReplayTests {
             _ = try await fixture.receiver.messages(4, at: "/other")
             #expect(fixture.receiver.received(at: "/gone").count == 1)
             try await fixture.enable(id)
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             let messages = try await fixture.receiver.messages(4, at: "/gone")
             #expect(try messages.map { try $0.event().sequence } == [1, 1, 2, 3])
         }

@@ -53,14 +53,14 @@ struct WebhookAcknowledgementTests {
             // From here on another subscription shows the progress of all the others.
             try await fixture.subscribe("/other")
             try await finish(fixture)
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             _ = try await fixture.receiver.messages(3, at: "/other")
             #expect(fixture.receiver.received().count == 3)
             let token = try token(first[2])
             #expect(try await acknowledge(fixture, token))
             // This works only once.
             #expect(try await !acknowledge(fixture, token))
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             let all = try await fixture.receiver.messages(6)
             #expect(try all.map { try $0.event().sequence } == [1, 2, 3, 4, 5, 6])
             // A token of the previous generation is not valid for this one.
@@ -83,7 +83,7 @@ struct WebhookAcknowledgementTests {
                     $0.attempt == Int16(count - 2) && $0.fence == nil
                 }
                 try await fixture.execute("UPDATE delivery SET due_at = now()")
-                dispatcher.signal()
+                dispatcher.wake(for: [.deliveries])
             }
             _ = try await fixture.delivery { $0.acknowledgedSequence == 3 }
         }
@@ -109,7 +109,7 @@ struct WebhookAcknowledgementTests {
             #expect(try await acknowledge(fixture, try token(messages[2])))
             gate.open()
             try await fixture.happen(1)
-            dispatcher.signal()
+            dispatcher.wake(for: [.deliveries])
             let all = try await fixture.receiver.messages(4)
             #expect(try all.map { try $0.event().sequence } == [1, 2, 3, 4])
         }
