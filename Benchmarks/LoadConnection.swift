@@ -60,13 +60,17 @@ final class LoadConnection {
         }
     }
 
+    /// The most bytes sent at once, as by curl: a kernel that does not interrupt itself copies what a
+    /// call has to the end, for milliseconds, whatever the thread's priority.
+    private static let sendBytesMax = 64 * 1024
+
     /// Sends `request`.
     ///
     /// - Throws: ``Program/Failure`` when the connection is lost.
     func send(_ request: [UInt8]) throws {
         var rest = request[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
+            let count = rest.prefix(Self.sendBytesMax).withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw Program.Failure(description: "connection lost") }

@@ -66,8 +66,8 @@ pid_t clinux_listening_process(int socket);
 #define CLINUX_LONGEST_TIME_SLICE 100000000ULL
 
 /// Has the calling thread give way to others wherever there are fewer processors than work, and at
-/// once to whoever wakes: nice value 5 and, since Linux 6.12, the longest time slice. Only the first
-/// call of a thread does anything. sched_setattr(2).
+/// once to whoever wakes: nice value 19, SCHED_BATCH and, since Linux 6.12, a time slice of 10 ms.
+/// Only the first call of a thread does anything. sched_setattr(2), sched(7).
 void clinux_lower_thread_priority(void);
 
 /// Sets the time slice of a thread of any process, in nanoseconds, or the usual one with 0; whoever

@@ -70,31 +70,17 @@ extension Request {
     private func collect() async throws -> [UInt8] {
         let resources = RequestResources.current
         let announced = headers[.contentLength].flatMap(Int.init)
-        var bytes: [UInt8] = []
-        var count = 0
         // At once, before the client sends them.
         guard announced ?? 0 <= Self.bodyBytesMax else { throw Self.tooLarge }
-        var refusal = await refusal(ofBytes: announced ?? 0, resources)
-        if refusal == nil { bytes.reserveCapacity(announced ?? 0) }
-        let deadline = ContinuousClock.now + (resources?.bodyTimeout ?? .seconds(60))
+        var collector = BodyCollector(resources)
+        collector.refusal = await refusal(ofBytes: announced ?? 0, resources)
+        if collector.refusal == nil { collector.bytes.reserveCapacity(announced ?? 0) }
+        var chunks = body.makeAsyncIterator()
+        let small = RequestResources.smallBodyBytesMax
         do {
-            for try await chunk in body {
-                count += chunk.readableBytes
-                if count > Self.bodyBytesMax { refusal = Self.tooLarge }
-                if refusal == nil, deadline <= .now { refusal = Self.tooSlow }
-                if refusal == nil {
-                    do throws(Problem) {
-                        try resources?.holdBody(ofBytes: count)
-                        bytes += chunk.readableBytesView
-                    } catch {
-                        refusal = error
-                    }
-                }
-                if refusal != nil {
-                    bytes = []
-                    resources?.body.shrink(to: 0)
-                    if count > Self.discardedBytesMax { break }
-                }
+            if announced ?? 0 <= small { try await collector.take(from: &chunks, upTo: small) }
+            if !collector.isComplete {
+                try await RequestResources.gathering { try await collector.take(from: &chunks) }
             }
         } catch let error as HTTPParserError {
             // The server itself answers broken framing and closes the connection.
@@ -102,8 +88,8 @@ extension Request {
         } catch {
             throw Self.incomplete
         }
-        if let refusal { throw refusal }
-        return bytes
+        if let refusal = collector.refusal { throw refusal }
+        return collector.bytes
     }
 
     /// Returns the problem with a body of so many bytes, before any of it is read.
@@ -120,11 +106,59 @@ extension Request {
     }
 
     static let incomplete = Problem(.incompleteBody, "It broke off; send the request again.")
-    private static let tooSlow = Problem(.incompleteBody, "It came too slowly; send it again.")
-    private static let tooLarge = Problem(
+    fileprivate static let tooSlow = Problem(.incompleteBody, "It came too slowly; send it again.")
+    fileprivate static let tooLarge = Problem(
         .bodyTooLarge,
         "A body may have \(bodyBytesMax) bytes."
     )
+}
+
+/// The bytes of a body that have arrived, or why they are not wanted.
+private struct BodyCollector {
+    var bytes: [UInt8] = []
+    var refusal: Problem?
+    private(set) var isComplete = false
+    private var count = 0
+    private let resources: RequestResources?
+    private let deadline: ContinuousClock.Instant
+
+    init(_ resources: RequestResources?) {
+        self.resources = resources
+        deadline = .now + (resources?.bodyTimeout ?? .seconds(60))
+    }
+
+    /// Takes chunks until the body is complete or has more than `limit` bytes.
+    mutating func take(
+        from chunks: inout RequestBody.AsyncIterator,
+        upTo limit: Int = .max
+    ) async throws {
+        while count <= limit, !isComplete {
+            guard let chunk = try await chunks.next() else {
+                isComplete = true
+                return
+            }
+            take(chunk)
+        }
+    }
+
+    private mutating func take(_ chunk: ByteBuffer) {
+        count += chunk.readableBytes
+        if count > Request.bodyBytesMax { refusal = Request.tooLarge }
+        if refusal == nil, deadline <= .now { refusal = Request.tooSlow }
+        if refusal == nil {
+            do throws(Problem) {
+                try resources?.holdBody(ofBytes: count)
+                bytes += chunk.readableBytesView
+            } catch {
+                refusal = error
+            }
+        }
+        guard refusal != nil else { return }
+        bytes = []
+        resources?.body.shrink(to: 0)
+        // What else comes is left to the connection.
+        if count > Request.discardedBytesMax { isComplete = true }
+    }
 }
 
 extension Substring {

@@ -142,6 +142,12 @@ final class RequestResources: Sendable {
         return answer
     }
 
+    /// Runs `work`, which receives what a body has beyond ``smallBodyBytesMax``, off the threads that
+    /// all requests share: there are hundreds of pieces.
+    static func gathering(_ work: () async throws -> Void) async throws {
+        try await withTaskExecutorPreference(current?.shared.bodyThread, operation: work)
+    }
+
     /// Runs `work`, which takes long, off the threads that all requests share.
     static func beside<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value

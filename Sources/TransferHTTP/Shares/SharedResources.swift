@@ -21,6 +21,8 @@ final class SharedResources: Sendable {
     let largeWork: RequestWork
     /// The threads that requests run on.
     let requestThreads = RequestThreads()
+    /// The thread on which large bodies are gathered as they arrive; not behind what takes long.
+    let bodyThread = LongWorkThreads(count: 1)
     /// The threads for the JSON of many tasks.
     let jsonThreads = LongWorkThreads(count: jsonThreadCount)
     /// The threads on which large submissions are stored; not behind a body that takes long to decode.

@@ -1,5 +1,9 @@
 import Foundation
 import Glibc
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
 import Testing
 @testable import TransferHTTP
 import TransferModel
@@ -14,7 +18,7 @@ import TransferModel
 
     /// Whether the calling thread gives way.
     @Sendable private static func givesWay() -> Bool {
-        getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == 5
+        getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == 19
     }
 
     private func givesWay(storing taskCount: Int) async throws -> Bool {
@@ -45,6 +49,46 @@ import TransferModel
 
     @Test func largeBodiesAreDecodedWhereTheyGiveWay() async throws {
         #expect(try await givesWay(decoding: 1 << 20))
+        #expect(!Self.givesWay())
+    }
+
+    /// Returns for each of four pieces of a body whether it was taken where that gives way.
+    private func givesWay(gathering headers: HTTPFields) async throws -> [Bool] {
+        let pieceBytes = RequestResources.smallBodyBytesMax * 2 / 3
+        let taken = Mutex<[Bool]>([])
+        let pieces = AsyncStream<ByteBuffer> {
+            let count = taken.withLock { taken in
+                taken.append(Self.givesWay())
+                return taken.count
+            }
+            return count > 4 ? nil : ByteBuffer(repeating: UInt8(ascii: " "), count: pieceBytes)
+        }
+        var headers = headers
+        headers[.contentType] = "application/json"
+        if headers[.contentLength] != nil { headers[.contentLength] = "\(4 * pieceBytes)" }
+        let request = Request(
+            head: HTTPRequest(
+                method: .post,
+                scheme: nil,
+                authority: nil,
+                path: "/",
+                headerFields: headers
+            ),
+            body: RequestBody(asyncSequence: pieces)
+        )
+        let count = try await RequestResources.$current.withValue(resources) {
+            try await request.jsonBody().count
+        }
+        #expect(count == 4 * pieceBytes)
+        return taken.withLock { Array($0.prefix(4)) }
+    }
+
+    @Test func largeBodiesAreGatheredWhereThatGivesWay() async throws {
+        let announced = try await givesWay(gathering: [.contentLength: "all"])
+        #expect(announced == [true, true, true, true])
+        // That such a body is large shows with its second piece.
+        let chunked = try await givesWay(gathering: [:])
+        #expect(chunked == [false, false, true, true])
         #expect(!Self.givesWay())
     }
 

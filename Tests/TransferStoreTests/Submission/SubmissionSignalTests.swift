@@ -28,7 +28,9 @@ import TransferTestSupport
         let later: Change = { task, _ in task.earliestBeginAt = .now + 3600 }
         #expect(try await signals(fixture, count) == [.work, .events])
         #expect(try await signals(fixture, count, later) == [.events])
-        #expect(try await signals(fixture, count) { task, _ in task.autostart = false } == [.events])
+        #expect(
+            try await signals(fixture, count) { task, _ in task.autostart = false } == [.events]
+        )
         let past = try await signals(fixture, count) { task, _ in task.earliestBeginAt = .now - 1 }
         #expect(past == [.work, .events])
         let mixed = try await signals(fixture, count + 1) { task, index in

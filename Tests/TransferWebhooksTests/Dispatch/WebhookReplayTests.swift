@@ -47,19 +47,22 @@ struct WebhookReplayTests {
 
     @Test func aReplayIsSentAtItsSignalWithoutWaitingForThePoll() async throws {
         let fixture = try await DeliveryFixture()
-        let id = try await fixture.subscribe(answers: [.status(410)])
+        let id = try await fixture.subscribe(answers: Array(repeating: .status(500), count: 3))
         try await fixture.happen(1)
         // A poll would come after the test's time limit.
-        try await fixture.withDispatcher({ $0.pollInterval = .seconds(3600) }) { dispatcher in
+        try await fixture.withDispatcher(schedule: threeTries, { $0.pollInterval = .seconds(3600) })
+        {
+            dispatcher in
             let log = fixture.stores.deliveryLog
-            try await eventually("the message has failed") {
-                try await !log.logged(id, .failed, of: fixture.tenant).isEmpty
+            try await eventually("the message is given up") {
+                dispatcher.wake(for: [.deliveries])
+                return try await !log.logged(id, .dead, of: fixture.tenant).isEmpty
             }
-            let failed = try await log.logged(id, .failed, of: fixture.tenant)[0]
-            _ = try await log.replay(tenant: fixture.tenant, id: failed.id)
+            let dead = try await log.logged(id, .dead, of: fixture.tenant)[0]
+            _ = try await log.replay(tenant: fixture.tenant, id: dead.id)
             dispatcher.wake(for: [.replays])
-            let messages = try await fixture.receiver.messages(2)
-            #expect(messages[1].body == messages[0].body)
+            let messages = try await fixture.receiver.messages(4)
+            #expect(messages[3].body == messages[0].body)
         }
     }
 
