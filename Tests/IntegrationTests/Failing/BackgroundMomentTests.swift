@@ -61,7 +61,8 @@ import TransferWire
                 schedulers[faults % 2] = try await ServiceProcess(in: directory, Self.workers)
             case .deadDatabase:
                 try directory.signalDatabase(SIGKILL)
-                try await eventually("the database is back") {
+                // It recovers from its log, beside all other tests.
+                try await eventually("the database is back", within: .seconds(60)) {
                     await client.status("GET", "/v1/clients") == 200
                 }
             }

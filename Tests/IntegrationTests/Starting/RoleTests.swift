@@ -24,6 +24,11 @@ import TransferWire
         }
         var health = try await client.health()
         #expect(health.roles == ["api"])
+        // Ready since its start, it counts workers from its first check on.
+        try await eventually("the workers are counted") {
+            health = try await client.health()
+            return health.workers != nil
+        }
         // It has nothing that could hold a task or a delivery.
         #expect(health.workers == 0)
         try await client.makeSession("s")
