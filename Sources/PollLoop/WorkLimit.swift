@@ -53,5 +53,7 @@ extension WorkLimit {
     /// One for two processors, because a database on the same machine needs as many.
     package static let large = WorkLimit(min: Swift.max(1, Processors.count / 2), max: none)
     /// The same of requests for little.
-    package static let small = WorkLimit(min: 8 * large.min, max: none)
+    package static let small = WorkLimit(min: 5 * large.min, max: none)
+    /// The same of tasks that begin within a few milliseconds.
+    package static let beginnings = WorkLimit(min: 8 * large.min, max: none)
 }

@@ -25,7 +25,7 @@ package struct ClaimPace: Sendable {
 
     package init(
         beside presence: TenantPresence,
-        limit: WorkLimit = .small,
+        limit: WorkLimit = .beginnings,
         processors: @escaping @Sendable () -> ProcessorUse = ProcessorUse.now,
         at now: ContinuousClock.Instant = .now
     ) {
