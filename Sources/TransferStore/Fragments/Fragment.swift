@@ -25,8 +25,8 @@ extension Fragment {
     /// The CTE that makes the deliveries of sessions due whose events a statement writes.
     ///
     /// Expects `counter(session_id, base)`, whose row lock on the session orders this before or
-    /// after the release of a delivery. A pair that is already due is locked but not written again;
-    /// the CTE has a row for each pair that was not, nor claimed.
+    /// after the release of a delivery. A pair that is already due or claimed is locked but not
+    /// written again; the CTE has a row for each that has become due.
     static let wake: Query = wake(of: "true")
 
     /// Returns ``wake`` for only those subscriptions `b` for which `condition` is true.
