@@ -81,7 +81,7 @@ import TransferWire
         #expect(attempt.status == 204)
         let printed = try String(contentsOfFile: "\(folder.path)/output", encoding: .utf8)
         let lines = printed.split(separator: "\n")
-        #expect(lines.count == 3 && !printed.contains("bad"), "\(printed)")
+        #expect(lines.count == 3 && !printed.contains(#""bad""#), "\(printed)")
         #expect(lines.last?.contains("subscription.test") == true)
         #expect(await service.terminate() == 0)
     }
