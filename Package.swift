@@ -309,6 +309,7 @@ let package = Package(
         ),
         testTarget(
             "TransferHTTP",
+            "CLinux",
             "TransferMetrics",
             "TransferSecrets",
             "TransferModel",

@@ -78,12 +78,9 @@ void clinux_lower_thread_priority(void) {
     is_lowered = 1;
     const struct scheduling wanted = {
         .size = sizeof wanted,
-        // As it wakes it interrupts nobody: sched(7).
         .policy = SCHED_BATCH,
         .nice = 19,
-        // Longer than the usual one; with the longest, a turn on busy processors would come after
-        // seconds, because a slice counts 68 times at this value.
-        .runtime = 10000000,
+        .runtime = CLINUX_LOW_PRIORITY_TIME_SLICE,
     };
     // A system that refuses leaves the thread as it was, which only costs time; one that knows no
     // slices takes the nice value alone.

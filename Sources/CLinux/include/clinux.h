@@ -65,9 +65,15 @@ pid_t clinux_listening_process(int socket);
 /// The longest time slice that Linux grants, in nanoseconds.
 #define CLINUX_LONGEST_TIME_SLICE 100000000ULL
 
+/// The time slice of a thread of low priority, in nanoseconds: longer than the usual one. With the
+/// longest, its turn on busy processors would come after seconds, because at nice value 19 a slice
+/// counts 68 times.
+#define CLINUX_LOW_PRIORITY_TIME_SLICE 10000000ULL
+
 /// Has the calling thread give way to others wherever there are fewer processors than work, and at
-/// once to whoever wakes: nice value 19, SCHED_BATCH and, since Linux 6.12, a time slice of 10 ms.
-/// Only the first call of a thread does anything. sched_setattr(2), sched(7).
+/// once to whoever wakes: nice value 19, SCHED_BATCH, with which it interrupts nobody as it wakes, and,
+/// since Linux 6.12, a time slice of its own. Only the first call of a thread does anything.
+/// sched_setattr(2), sched(7).
 void clinux_lower_thread_priority(void);
 
 /// Sets the time slice of a thread of any process, in nanoseconds, or the usual one with 0; whoever

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import HTTPTypes
@@ -16,9 +17,15 @@ import TransferModel
         bodyTimeout: .seconds(1)
     )
 
-    /// Whether the calling thread gives way.
+    /// SCHED_BATCH, which Glibc's module does not have: sched(7).
+    private static let batchPolicy: Int32 = 3
+    /// Kernels before Linux 6.12 have no slice that a thread can choose, and say 0.
+    private static let slices = [0, Int64(CLINUX_LOW_PRIORITY_TIME_SLICE)]
+
+    /// Whether the calling thread gives way, and interrupts nobody as it wakes.
     @Sendable private static func givesWay() -> Bool {
         getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == 19
+            && sched_getscheduler(0) == batchPolicy && slices.contains(clinux_time_slice(0))
     }
 
     private func givesWay(storing taskCount: Int) async throws -> Bool {
