@@ -28,7 +28,10 @@ extension String: PostgresScalar {
         return try String(validating: bytes)
     }
 
-    init(validating bytes: RawSpan) throws(PostgresError) {
+    /// Reads UTF-8.
+    ///
+    /// - Throws: ``PostgresError`` when it is not valid.
+    package init(validating bytes: RawSpan) throws(PostgresError) {
         let text = unsafe bytes.withUnsafeBytes { buffer in
             unsafe String(validating: buffer, as: UTF8.self)
         }

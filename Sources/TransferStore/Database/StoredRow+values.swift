@@ -47,10 +47,6 @@ extension StoredRow {
         return ranges
     }
 
-    func clientString(_ column: String) throws(StoreError) -> ClientString? {
-        try decodeIfPresent(column, as: [UInt8].self).map { ClientString(stored: $0) }
-    }
-
     /// Returns a value of an enumeration that the database stores by its raw value.
     func word<Value: RawRepresentable<String>>(
         _ column: String,

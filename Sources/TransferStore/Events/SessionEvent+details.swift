@@ -26,7 +26,9 @@ extension SessionEvent.GenerationSummary {
             }
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),
-                clientString: task.client_string.map { ClientString(stored: Array($0)) },
+                clientString: task.client_string.map {
+                    ClientString(stored: String(decoding: $0, as: UTF8.self))
+                },
                 isClientStringOmitted: task.is_omitted,
                 code: code
             )

@@ -15,7 +15,7 @@ struct SubmissionColumns {
     let urls: [String]
     /// NULL where there are none.
     let headers: [String?]
-    let clientStrings: [[UInt8]?]
+    let clientStrings: [ClientString?]
     let earliestBeginAt: [Date?]
     let autostart: [Bool]
     let paths: [String?]
@@ -91,7 +91,7 @@ struct SubmissionColumns {
                     at: .headers(of: submissions[index].id, of: tenants[index])
                 )
         }
-        clientStrings = submissions.map { $0.clientString?.utf8 }
+        clientStrings = submissions.map(\.clientString)
         earliestBeginAt = submissions.map(\.earliestBeginAt)
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }

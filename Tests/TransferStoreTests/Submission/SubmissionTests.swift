@@ -35,12 +35,12 @@ import TransferTestSupport
         }[0]
         let task = try await fixture.task(id)
         #expect(task.url == "https://origin.test/ä?q=1")
-        #expect(task.clientString?.utf8 == Array(text.utf8))
+        #expect(task.clientString == ClientString(text))
         #expect(abs(try #require(task.earliestBeginAt).timeIntervalSince(begin)) < 0.000_002)
         #expect(task.destination == Destination(path: "a/b", overwrite: true))
         #expect(task.priority.rank == 7)
         let event = try await fixture.events()[0]
-        #expect(event.task?.clientString?.utf8 == Array(text.utf8))
+        #expect(event.task?.clientString == ClientString(text))
     }
 
     @Test func numbersEventsInOrderAndOpensGenerations() async throws {

@@ -34,11 +34,11 @@ import TransferTestSupport
         }[0]
         for text in ["e\u{301}", "\u{E9}", "a\u{0}b", ""] {
             _ = try await change(id, fixture) { $0.clientString = .some(ClientString(text)) }
-            #expect(try await fixture.task(id).clientString?.utf8 == Array(text.utf8))
+            #expect(try await fixture.task(id).clientString == ClientString(text))
         }
         // A member that is not named is not cleared.
         _ = try await change(id, fixture) { $0.priority = TaskPriority(0.9) }
-        #expect(try await fixture.task(id).clientString?.utf8 == [])
+        #expect(try await fixture.task(id).clientString == ClientString(""))
         _ = try await change(id, fixture) { $0.clientString = .some(nil) }
         #expect(try await fixture.task(id).clientString == nil)
         _ = try await change(id, fixture) { $0.clientString = .some(ClientString("last")) }
@@ -55,8 +55,8 @@ import TransferTestSupport
         }
         #expect(task.clientString == ClientString("last"))
         // Each event has the value of its time.
-        let told = try await fixture.events().compactMap { $0.task?.clientString?.utf8 }
-        #expect(told == ["first", "last", "last"].map { Array($0.utf8) })
+        let told = try await fixture.events().compactMap(\.task?.clientString)
+        #expect(told == ["first", "last", "last"].map { ClientString($0) })
         guard case .unknownTask = try await change(TaskID(.version7()), fixture, { _ in }) else {
             Issue.record("no such task, and yet changed")
             return
