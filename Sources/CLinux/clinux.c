@@ -79,7 +79,7 @@ void clinux_lower_thread_priority(void) {
     const struct scheduling wanted = {
         .size = sizeof wanted,
         .policy = SCHED_BATCH,
-        .nice = 19,
+        .nice = CLINUX_LOW_PRIORITY_NICE,
         .runtime = CLINUX_LOW_PRIORITY_TIME_SLICE,
     };
     // A system that refuses leaves the thread as it was, which only costs time; one that knows no

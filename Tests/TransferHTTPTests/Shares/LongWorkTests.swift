@@ -24,7 +24,7 @@ import TransferModel
 
     /// Whether the calling thread gives way, and interrupts nobody as it wakes.
     @Sendable private static func givesWay() -> Bool {
-        getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == 19
+        getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == CLINUX_LOW_PRIORITY_NICE
             && sched_getscheduler(0) == batchPolicy && slices.contains(clinux_time_slice(0))
     }
 
