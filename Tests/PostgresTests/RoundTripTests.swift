@@ -95,6 +95,27 @@ import TransferTestSupport
         #expect(try await text([UInt8]([0, 255])) == "\\x00ff")
     }
 
+    /// Texts that PostgreSQL keeps as bytes, whatever characters they have.
+    @Test func textsAsBytes() async throws {
+        let texts = ["", "plain", "nul \u{0} inside", "e\u{301} \u{E9} 🚀"]
+        for text in texts {
+            #expect(Array(try await roundTrip(text.utf8)) == Array(text.utf8))
+        }
+        #expect(try await text("\u{0}é".utf8) == "\\x00c3a9")
+        let values: [String.UTF8View?] = [texts[2].utf8, nil, texts[3].utf8]
+        let back = try await roundTrip(values)
+        #expect(back.map { $0.map(Array.init) } == values.map { $0.map(Array.init) })
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT '\\xff'::bytea AS bytes, 'a'::text AS text")[
+            0
+        ]
+        for column in ["bytes", "text"] {
+            #expect(throws: PostgresError.self) {
+                try row.decode(column, as: String.UTF8View.self)
+            }
+        }
+    }
+
     @Test func uuids() async throws {
         let value = UUID()
         #expect(try await roundTrip(value) == value)

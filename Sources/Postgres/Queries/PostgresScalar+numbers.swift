@@ -124,7 +124,7 @@ extension FixedWidthInteger {
 
 extension PostgresError {
     /// Returns the error for a column whose type is not the one that the code asks for.
-    package static func mismatch(
+    static func mismatch(
         _ wanted: any Any.Type,
         _ type: PostgresType,
         _ byteCount: Int

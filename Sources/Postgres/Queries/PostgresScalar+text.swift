@@ -28,15 +28,28 @@ extension String: PostgresScalar {
         return try String(validating: bytes)
     }
 
-    /// Reads UTF-8.
-    ///
-    /// - Throws: ``PostgresError`` when it is not valid.
-    package init(validating bytes: RawSpan) throws(PostgresError) {
+    init(validating bytes: RawSpan) throws(PostgresError) {
         let text = unsafe bytes.withUnsafeBytes { buffer in
             unsafe String(validating: buffer, as: UTF8.self)
         }
         guard let text else { throw PostgresError(.decoding, "text is not valid UTF-8") }
         self = text
+    }
+}
+
+/// The UTF-8 of a text as a `bytea`, which also holds NUL.
+extension String.UTF8View: PostgresScalar {
+    package static var postgresType: PostgresType { .bytea }
+    package static var postgresArrayType: PostgresType { .byteaArray }
+
+    package func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: self) }
+
+    package static func decode(
+        _ bytes: RawSpan,
+        type: PostgresType
+    ) throws(PostgresError) -> String.UTF8View {
+        guard type == .bytea else { throw .mismatch(Self.self, type, bytes.byteCount) }
+        return try String(validating: bytes).utf8
     }
 }
 

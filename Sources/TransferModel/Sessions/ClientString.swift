@@ -21,7 +21,7 @@ package struct ClientString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Restores a client string from the database.
-    package init(stored string: String) { self.string = string }
+    package init(stored utf8: String.UTF8View) { string = String(utf8) }
 
     /// The size of the text only: the text is never logged.
     package var description: String { "\(utf8.count) bytes" }

@@ -47,6 +47,10 @@ extension StoredRow {
         return ranges
     }
 
+    func clientString(_ column: String) throws(StoreError) -> ClientString? {
+        try decodeIfPresent(column, as: String.UTF8View.self).map { ClientString(stored: $0) }
+    }
+
     /// Returns a value of an enumeration that the database stores by its raw value.
     func word<Value: RawRepresentable<String>>(
         _ column: String,

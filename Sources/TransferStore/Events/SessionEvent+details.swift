@@ -27,7 +27,7 @@ extension SessionEvent.GenerationSummary {
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),
                 clientString: task.client_string.map {
-                    ClientString(stored: String(decoding: $0, as: UTF8.self))
+                    ClientString(stored: String(decoding: $0, as: UTF8.self).utf8)
                 },
                 isClientStringOmitted: task.is_omitted,
                 code: code

@@ -51,7 +51,7 @@ extension SessionEvent.TaskSnapshot {
             id: try row.task("task_id"),
             state: try row.word("task_state"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
-            clientString: try row.decodeIfPresent("client_string"),
+            clientString: try row.clientString("client_string"),
             bytesReceived: bytesReceived,
             failure: try row.failure("failure"),
             progress: try SessionEvent.Progress(row),

@@ -15,7 +15,7 @@ struct SubmissionColumns {
     let urls: [String]
     /// NULL where there are none.
     let headers: [String?]
-    let clientStrings: [ClientString?]
+    let clientStrings: [String.UTF8View?]
     let earliestBeginAt: [Date?]
     let autostart: [Bool]
     let paths: [String?]
@@ -91,7 +91,7 @@ struct SubmissionColumns {
                     at: .headers(of: submissions[index].id, of: tenants[index])
                 )
         }
-        clientStrings = submissions.map(\.clientString)
+        clientStrings = submissions.map { $0.clientString?.utf8 }
         earliestBeginAt = submissions.map(\.earliestBeginAt)
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }

@@ -315,7 +315,7 @@ extension TaskListStore {
             )
         }
         if let kind = filter.kind { conditions.append("t.kind = \(kind.rawValue)") }
-        if let text = filter.clientString { conditions.append("t.client_string = \(text)") }
+        if let text = filter.clientString { conditions.append("t.client_string = \(text.utf8)") }
         if let begin = filter.createdFrom { conditions.append("t.created_at >= \(begin)") }
         if let end = filter.createdBefore { conditions.append("t.created_at < \(end)") }
         return conditions.reduce("true") { "\($0) AND \($1)" }

@@ -92,7 +92,7 @@ extension ControlStore {
                 UPDATE task t SET
                     revision = t.revision + 1,
                     client_string = CASE WHEN \(change.clientString != nil)
-                        THEN \(change.clientString ?? nil) ELSE client_string END,
+                        THEN \((change.clientString ?? nil)?.utf8) ELSE client_string END,
                     earliest_begin_at = CASE WHEN \(hasBegin)
                         THEN \(begin) ELSE earliest_begin_at END,
                     priority_rank = coalesce(\(change.priority?.rank), t.priority_rank),

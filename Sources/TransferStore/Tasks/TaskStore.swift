@@ -145,7 +145,7 @@ extension TransferTask {
             sessionIdentifier: try row.decode("identifier"),
             state: state,
             url: try row.url("url", at: .url(of: id, of: tenant)),
-            clientString: try row.decodeIfPresent("client_string"),
+            clientString: try row.clientString("client_string"),
             earliestBeginAt: try row.decodeIfPresent("earliest_begin_at"),
             destination: try row.destination(),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
