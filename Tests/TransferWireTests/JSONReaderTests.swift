@@ -96,7 +96,7 @@ import TransferTestSupport
     }
 
     @Test func aBatchIsReadAsItsTasks() throws {
-        let batch = try SubmitRequest(json: Array(#"[{"url": "x"}, {"url": "y", "kind": 1}]"#.utf8))
+        let batch = try SubmitRequest.tasks(in: #"[{"url": "x"}, {"url": "y", "kind": 1}]"#)
         #expect(batch.isBatch)
         #expect(try batch.tasks[0].result.get().isSame(as: read(#"{"url": "x"}"#)))
         #expect(throws: FieldError.self) { try batch.tasks[1].result.get() }

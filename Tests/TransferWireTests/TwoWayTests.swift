@@ -39,7 +39,7 @@ import TransferWire
         let (once, twice) = try roundTrip(request)
         #expect(once == twice)
         // The reader of submissions reads the same.
-        let read = try SubmitRequest(json: Array(once.utf8)).tasks[0].result.get()
+        let read = try SubmitRequest.tasks(in: once).tasks[0].result.get()
         #expect(try String(decoding: WireEncoder.encode(read), as: UTF8.self) == once)
         #expect(once.contains(#""segments_max":4"#) && once.contains(#""host":"example.com""#))
         #expect(!once.contains("resume_data"))

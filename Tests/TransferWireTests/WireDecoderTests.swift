@@ -5,7 +5,7 @@ import Testing
 @Suite struct WireDecoderTests {
     private func failure(_ text: String) -> WireDecoder.Failure? {
         do throws(WireDecoder.Failure) {
-            _ = try SubmitRequest(json: Array(text.utf8))
+            _ = try SubmitRequest.tasks(in: text)
             return nil
         } catch {
             return error
@@ -33,7 +33,7 @@ import Testing
             (#"\ud83d\ude00"#, "😀"), ("#?///?#", "#?///?#"), (#"\u2028"#, "\u{2028}"),
         ] {
             let body = #"{"url": "x", "client_persisted_string": "\#(text)"}"#
-            let request = try SubmitRequest(json: Array(body.utf8))
+            let request = try SubmitRequest.tasks(in: body)
             let string = try request.tasks[0].result.get().clientPersistedString
             #expect(string.map { Array($0.utf8) } == Array(expected.utf8))
         }
@@ -41,7 +41,7 @@ import Testing
 
     @Test func nullIsAbsence() throws {
         let body = #"{"url": "x", "headers": null, "priority": null, "destination": null}"#
-        let request = try SubmitRequest(json: Array(body.utf8))
+        let request = try SubmitRequest.tasks(in: body)
         let task = try request.tasks[0].result.get()
         #expect(task.headers == nil)
         #expect(task.priority == nil)

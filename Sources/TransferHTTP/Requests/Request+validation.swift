@@ -108,51 +108,6 @@ extension TaskRequest.Target {
     }
 }
 
-extension SubmitRequest {
-    /// Returns the submissions in the order of the request.
-    ///
-    /// - Throws: ``Problem`` that lists what is wrong with any of them; then none is stored.
-    func submissions() throws(Problem) -> [TaskSubmission] {
-        var errors: [FieldError] = []
-        let submissions = try tasks.submissions { index, faults in
-            errors += isBatch ? faults.map { $0.moved(to: "/\(index)") } : faults
-        }
-        guard errors.isEmpty else { throw Problem(errors) }
-        return submissions
-    }
-}
-
-extension [Checked<TaskRequest>] {
-    /// Returns the submissions in this order, without those that are not valid.
-    ///
-    /// `refuse` is called with the index of a task and what is wrong with it; an error that it
-    /// throws ends the work.
-    func submissions(
-        refuse: (Int, [FieldError]) throws(Problem) -> Void
-    ) throws(Problem) -> [TaskSubmission] {
-        var submissions: [TaskSubmission] = []
-        submissions.reserveCapacity(count)
-        // Lists show a batch as it was sent, and the queue keeps those at one host in few rows.
-        let ids = UUID.consecutiveVersion7(count: count)
-        var hosts = HostKeys()
-        for (index, task) in enumerated() {
-            var errors: [FieldError] = []
-            switch task.result {
-            case .failure(let error): errors = [error]
-            case .success(let request):
-                let submission = request.submission(
-                    id: TaskID(ids[index]),
-                    hosts: &hosts,
-                    into: &errors
-                )
-                if let submission { submissions.append(submission) }
-            }
-            if !errors.isEmpty { try refuse(index, errors) }
-        }
-        return submissions
-    }
-}
-
 extension SessionRequest {
     /// Returns the kind that the request asks for, or nil when it names none.
     func sessionKind() throws(Problem) -> Session.Kind? {

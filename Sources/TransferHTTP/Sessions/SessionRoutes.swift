@@ -273,17 +273,6 @@ extension ClientStore {
     }
 }
 
-extension SubmitRequest {
-    /// Reads the tasks of a body, or throws the problem with it.
-    init(body: [UInt8]) throws(Problem) {
-        do throws(WireDecoder.Failure) {
-            try self.init(json: body)
-        } catch {
-            throw Problem(error)
-        }
-    }
-}
-
 /// Returns the value of a body, or throws the problem with it.
 func decoded<Value: Decodable>(
     _ type: Value.Type,

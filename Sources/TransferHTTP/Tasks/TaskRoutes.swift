@@ -89,15 +89,14 @@ struct TaskRoutes: Sendable {
         }
         let (isBatch, submissions, answer) = try await RequestResources.decoding(body.count) {
             [body] in
-            let request = try SubmitRequest(body: body)
-            let submissions = try request.submissions()
+            let (isBatch, submissions) = try SubmissionMaker.submissions(in: body)
             let answer = try Self.receipt(
                 of: submissions,
-                isBatch: request.isBatch,
+                isBatch: isBatch,
                 isKept: key != nil,
                 session
             )
-            return (request.isBatch, submissions, answer)
+            return (isBatch, submissions, answer)
         }
         // To store its tasks takes several times its memory.
         body = []

@@ -50,22 +50,42 @@ import TransferWire
         }
     }
 
-    /// Sixteen bodies of 16 MiB are sent: none is lost, and each refused client is told when to
+    /// What makes the tasks of a submission large.
+    enum Bulk: CaseIterable {
+        case clientStrings
+        /// JSON of many values, each of which takes seventeen times as much memory as its text.
+        case json
+
+        var requests: Int { self == .json ? 2 : 16 }
+
+        private var ones: String { String(repeating: "1,", count: 8200) }
+
+        /// The member of a task that is large.
+        var member: String {
+            switch self {
+            case .clientStrings:
+                #""client_persisted_string":"\#(String(repeating: "x", count: 16_500))""#
+            case .json:
+                #""kind":"upload","upload":{"body":{"json":[\#(ones)1]}}"#
+            }
+        }
+    }
+
+    /// Bodies of 16 MiB are sent at once: none is lost, and each refused client is told when to
     /// retry.
-    @Test func largeSubmissionsAreTakenOneAfterTheOther() async throws {
+    @Test(arguments: Bulk.allCases)
+    func largeSubmissionsAreTakenOneAfterTheOther(bulk: Bulk) async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         let client = try service.client(key: directory.apiKey())
         let http = try HTTPClient(service, key: directory.apiKey())
         try await client.makeSession("s")
-        let string = String(repeating: "x", count: 16_500)
-        let task =
-            #"{"url":"http://a.example/","autostart":false,"client_persisted_string":"\#(string)"}"#
+        let task = #"{"url":"http://a.example/","autostart":false,\#(bulk.member)}"#
         let body = "[\(Array(repeating: task, count: 1000).joined(separator: ","))]"
         let rest = try service.memory()
         try service.forgetMemoryPeak()
         let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
-            for _ in 0..<16 {
+            for _ in 0..<bulk.requests {
                 group.addTask {
                     var statuses: [Int] = []
                     while statuses.last != 202, statuses.count < 100 {

@@ -1,57 +1,64 @@
 /// The body of `POST …/tasks`: one task or an array of them.
-public struct SubmitRequest: Sendable {
+public enum SubmitRequest {
     /// The maximum number of tasks in one request.
     public static let tasksMax = 1000
 
-    /// The tasks, each decoded on its own, in the order of the request; errors have their places
-    /// within the task.
-    public let tasks: [Checked<TaskRequest>]
-    /// Whether the body was an array, so that the answer is one too.
-    public let isBatch: Bool
-
-    /// Reads a body.
-    public init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
+    /// Reads a body task by task, and keeps none of them: JSON that a task is to send needs up to
+    /// seventeen times as much memory as a value as it does as text.
+    ///
+    /// `take` gets each task with its place in the array, nil without one; errors have their places
+    /// within the task. Reading begins again with the first task when one does not have a usual form.
+    public static func read(
+        json bytes: [UInt8],
+        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
+    ) throws(WireDecoder.Failure) {
         do throws(JSONReader.Refusal) {
-            try self.init(reading: bytes)
+            try read(bytes, take)
         } catch {
-            try self.init(decoding: bytes)
+            try decode(bytes, take)
         }
     }
 
     /// Reads a body in which every task has a usual form.
-    private init(reading bytes: [UInt8]) throws(JSONReader.Refusal) {
+    private static func read(
+        _ bytes: [UInt8],
+        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
+    ) throws(JSONReader.Refusal) {
         var reader = try JSONReader(bytes)
-        var tasks: [Checked<TaskRequest>] = []
-        isBatch = reader.beginArray()
-        if isBatch {
-            while try reader.nextElement() {
-                guard tasks.count < Self.tasksMax else { throw JSONReader.Refusal() }
-                tasks.append(Checked(try TaskRequest(from: &reader)))
-            }
-        } else {
-            tasks.append(Checked(try TaskRequest(from: &reader)))
+        guard reader.beginArray() else {
+            take(nil, Checked(try TaskRequest(from: &reader)))
+            return try reader.finish()
+        }
+        var count = 0
+        while try reader.nextElement() {
+            guard count < tasksMax else { throw JSONReader.Refusal() }
+            take(count, Checked(try TaskRequest(from: &reader)))
+            count += 1
         }
         try reader.finish()
-        guard !tasks.isEmpty else { throw JSONReader.Refusal() }
-        self.tasks = tasks
+        guard count > 0 else { throw JSONReader.Refusal() }
     }
 
     /// Decodes a body task by task.
     ///
     /// The values that a decoder makes of JSON are several times as large, so there are never more
     /// of them than those of one task.
-    private init(decoding bytes: [UInt8]) throws(WireDecoder.Failure) {
+    private static func decode(
+        _ bytes: [UInt8],
+        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
+    ) throws(WireDecoder.Failure) {
         guard let elements = try WireDecoder.elements(of: bytes) else {
-            tasks = [try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])]
-            isBatch = false
-            return
+            return take(
+                nil,
+                try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])
+            )
         }
-        guard elements.count <= Self.tasksMax else {
+        guard elements.count <= tasksMax else {
             throw .invalid(
                 FieldError(
                     pointer: "",
                     .tooManyItems,
-                    "At most \(Self.tasksMax) tasks fit in one request."
+                    "At most \(tasksMax) tasks fit in one request."
                 )
             )
         }
@@ -60,15 +67,12 @@ public struct SubmitRequest: Sendable {
                 FieldError(pointer: "", .noItems, "An array needs at least one task.")
             )
         }
-        var tasks: [Checked<TaskRequest>] = []
-        tasks.reserveCapacity(elements.count)
-        for element in elements {
-            tasks.append(
+        for (place, element) in elements.enumerated() {
+            take(
+                place,
                 try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[element])
             )
         }
-        self.tasks = tasks
-        isBatch = true
     }
 }
 

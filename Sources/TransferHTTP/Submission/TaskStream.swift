@@ -131,18 +131,18 @@ struct TaskStream: Sendable {
     }
 
     private static func submissions(in part: [TaskLines.Line]) throws(Problem) -> [TaskSubmission] {
-        var tasks: [Checked<TaskRequest>] = []
-        tasks.reserveCapacity(part.count)
+        var maker = SubmissionMaker(count: part.count)
         for line in part {
+            let task: Checked<TaskRequest>
             do throws(WireDecoder.Failure) {
-                tasks.append(try Checked<TaskRequest>(json: line.bytes))
+                task = try Checked<TaskRequest>(json: line.bytes)
             } catch {
                 throw Problem(error).inLine(line.number)
             }
+            let errors = maker.take(task)
+            guard errors.isEmpty else { throw Problem(errors).inLine(line.number) }
         }
-        return try tasks.submissions { index, errors throws(Problem) in
-            throw Problem(errors).inLine(part[index].number)
-        }
+        return maker.submissions
     }
 
     private func submit(
