@@ -21,6 +21,34 @@ import Testing
         #expect(throws: Never.self) { try JSONText.check(Array(text.utf8)) }
     }
 
+    /// In a usual form and in others; of a batch each task has as many.
+    @Test(arguments: ["1", "{}", #"{"a":[]}"#, "1e2"])
+    func valuesAreBounded(value: String) throws {
+        let cost = value.utf8.count { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } + 1
+        // Around the list there are three brackets and a comma, and the list has a comma less than
+        // values.
+        let most = (JSONText.valuesMax - 3) / cost
+        for (count, isRead) in [(most, true), (most + 1, false)] {
+            let list = Array(repeating: value, count: count).joined(separator: ",")
+            let task = #"{"url":"x","body":{"json":[\#(list)]}}"#
+            for text in [task, "[\(task),\(task)]"] {
+                #expect((failure(text) == nil) == isRead)
+            }
+            let decoded = try? WireDecoder.decode(TaskRequest.self, from: Array(task.utf8))
+            #expect((decoded != nil) == isRead)
+        }
+    }
+
+    @Test func ofTooManyElementsOnlyOneMoreIsKept() throws {
+        let text = "[\(Array(repeating: "1", count: 5000).joined(separator: ","))]"
+        #expect(try JSONText.elements(of: Array(text.utf8), max: 1000)?.count == 1001)
+        guard case .invalid(let error) = failure(text) else {
+            Issue.record("read")
+            return
+        }
+        #expect(error.code == .tooManyItems)
+    }
+
     @Test func onlyUTF8IsRead() {
         for bytes: [UInt8] in [[0x7B, 0, 0x7D, 0], [0xFF, 0xFE], [0x22, 0xC0, 0x80, 0x22]] {
             #expect(throws: JSONText.Fault.self) { try JSONText.check(bytes) }

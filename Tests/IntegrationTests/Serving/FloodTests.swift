@@ -56,7 +56,12 @@ import TransferWire
         /// JSON of many values, each of which takes seventeen times as much memory as its text.
         case json
 
-        var requests: Int { self == .json ? 2 : 16 }
+        var requests: Int {
+            switch self {
+            case .clientStrings: 16
+            case .json: 2
+            }
+        }
 
         private var ones: String { String(repeating: "1,", count: 8200) }
 

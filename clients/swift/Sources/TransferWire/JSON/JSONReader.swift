@@ -16,6 +16,8 @@ struct JSONReader {
     private var index = 0
     /// Whether an object or array has just begun, so that no comma precedes what comes next.
     private var isAtStart = false
+    /// The number of values so far, counted by brackets and commas as ``JSONText`` does.
+    private var values = 0
 
     init(_ bytes: [UInt8]) throws(Refusal) {
         do { _ = try UTF8Span(validating: bytes.span) } catch { throw Refusal() }
@@ -27,6 +29,9 @@ struct JSONReader {
         skipWhitespace()
         guard index == bytes.count else { throw Refusal() }
     }
+
+    /// Begins to count the values of the next task.
+    mutating func beginTask() { values = 0 }
 
     /// Begins an array if one is next, and returns whether it is.
     mutating func beginArray() -> Bool { begin(UInt8(ascii: "[")) }
@@ -151,6 +156,7 @@ extension JSONReader {
         guard index < bytes.count, bytes[index] == bracket else { return false }
         index += 1
         isAtStart = true
+        values += 1
         return true
     }
 
@@ -159,12 +165,15 @@ extension JSONReader {
         skipWhitespace()
         guard index < bytes.count else { throw Refusal() }
         defer { isAtStart = false }
-        if bytes[index] == bracket {
+        let isEnd = bytes[index] == bracket
+        if isEnd {
             index += 1
-            return false
+        } else if !isAtStart {
+            try expect(UInt8(ascii: ","))
+            values += 1
         }
-        if !isAtStart { try expect(UInt8(ascii: ",")) }
-        return true
+        guard values <= JSONText.valuesMax else { throw Refusal() }
+        return !isEnd
     }
 
     private mutating func skipNull() -> Bool { skip("null") }

@@ -2,10 +2,16 @@
 public enum JSONText {
     /// The maximum nesting of arrays and objects; the API itself needs four.
     public static let depthMax = 64
+    /// The maximum number of values in a body, or in each task of one: as many as fit into what a task
+    /// may send as JSON.
+    ///
+    /// An object with one member has seven bytes as a text, and eight hundred as a value.
+    public static let valuesMax = 65_536
 
     /// The reason why a body is refused without decoding.
     public enum Fault: Error, Equatable, Sendable {
-        case empty, notUTF8, byteOrderMark, tooDeep, controlByte, trailingComma, misplacedElement
+        case empty, notUTF8, byteOrderMark, tooDeep, tooManyValues, controlByte, trailingComma
+        case misplacedElement
     }
 
     /// Refuses input that a decoder may mistake for another encoding, may recurse over without
@@ -14,26 +20,28 @@ public enum JSONText {
     /// The rest of the syntax is left to the decoder; this scan only has to be right about strings
     /// and brackets.
     public static func check(_ bytes: [UInt8]) throws(Fault) {
-        _ = try scan(bytes, keepsElements: false)
+        _ = try scan(bytes, elementsMax: nil)
     }
 
     /// Checks a body that is an array and finds its elements.
     ///
-    /// - Returns: nil when it is something else than an array.
-    public static func elements(of bytes: [UInt8]) throws(Fault) -> [Range<Int>]? {
-        try scan(bytes, keepsElements: true)
+    /// - Returns: no more than `max` and one, if there are too many; nil when it is something else
+    ///   than an array.
+    public static func elements(of bytes: [UInt8], max: Int) throws(Fault) -> [Range<Int>]? {
+        try scan(bytes, elementsMax: max)
     }
 
     private static func scan(
         _ bytes: [UInt8],
-        keepsElements: Bool
+        elementsMax: Int?
     ) throws(Fault) -> [Range<Int>]? {
         // RFC 8259 §8.1: only UTF-8 is allowed, where decoders also guess UTF-16 and UTF-32.
         do { _ = try UTF8Span(validating: bytes.span) } catch { throw .notUTF8 }
         // §8.1 again: a byte order mark, which Foundation skips, is not allowed.
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw .byteOrderMark }
-        var splitter = keepsElements ? ElementSplitter() : nil
+        var splitter = elementsMax.map { ElementSplitter(max: $0) }
         var depth = 0
+        var values = 0
         var isInString = false
         var isEscaped = false
         var previous: UInt8?
@@ -56,14 +64,18 @@ public enum JSONText {
             case UInt8(ascii: "\""): isInString = true
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
+                values += 1
                 if depth > depthMax { throw .tooDeep }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1
                 // Foundation accepts a comma before the end of an array or object.
                 if previous == UInt8(ascii: ",") { throw .trailingComma }
+            case UInt8(ascii: ","): values += 1
             default: break
             }
             try splitter?.next(byte, at: index, depth: depth)
+            if depth == 1, splitter?.isInArray ?? false { values = 0 }
+            if values > valuesMax { throw .tooManyValues }
             previous = byte
         }
         if previous == nil { throw .empty }
@@ -77,9 +89,15 @@ private struct ElementSplitter {
         case before, inside, behind, notAnArray
     }
 
+    private let max: Int
     private var state = State.before
     private var elements: [Range<Int>] = []
     private var start: Int?
+
+    /// Creates a splitter that keeps no more than `max` elements and one.
+    init(max: Int) { self.max = max }
+
+    var isInArray: Bool { state == .inside }
 
     /// Processes a byte that is not whitespace; `depth` is the nesting after it.
     mutating func next(_ byte: UInt8, at index: Int, depth: Int) throws(JSONText.Fault) {
@@ -115,7 +133,7 @@ private struct ElementSplitter {
 
     /// Ends an element, whose content is left to the decoder.
     private mutating func end(_ element: Range<Int>) {
-        elements.append(element)
+        if elements.count <= max { elements.append(element) }
         start = nil
     }
 }

@@ -36,11 +36,11 @@ public enum WireDecoder {
         return try decoder.decode(type, from: Data(bytes))
     }
 
-    /// Returns the ranges of the elements of a body that is an array, or nil when it is something
-    /// else.
-    static func elements(of bytes: [UInt8]) throws(Failure) -> [Range<Int>]? {
+    /// Returns the ranges of the elements of a body that is an array, `max` and one of too many; nil
+    /// when it is something else.
+    static func elements(of bytes: [UInt8], max: Int) throws(Failure) -> [Range<Int>]? {
         do {
-            return try JSONText.elements(of: bytes)
+            return try JSONText.elements(of: bytes, max: max)
         } catch {
             throw .malformed(detail(of: error))
         }
@@ -72,6 +72,8 @@ public enum WireDecoder {
         case .misplacedElement: "The body is not a JSON text (RFC 8259)."
         case .trailingComma: "The body has a comma before a closing bracket."
         case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
+        case .tooManyValues:
+            "A task, or a body without tasks, has more than \(JSONText.valuesMax) values."
         case .controlByte: "The body holds a control character that JSON wants escaped."
         }
     }

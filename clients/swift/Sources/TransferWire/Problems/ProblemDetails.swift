@@ -75,7 +75,7 @@ extension ProblemDetails {
     public enum Code: String, CaseIterable, Codable, Sendable {
         /// The request is not HTTP/1.1 to the letter; the connection is closed.
         case malformedRequest = "malformed_request"
-        /// The body is no JSON text (RFC 8259), or is nested too deeply.
+        /// The body is no JSON text (RFC 8259), is nested too deeply or has too many values.
         case malformedJSON = "malformed_json"
         /// The body broke off, or does not have the announced length.
         case incompleteBody = "incomplete_body"

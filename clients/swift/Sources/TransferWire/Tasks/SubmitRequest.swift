@@ -32,6 +32,7 @@ public enum SubmitRequest {
         var count = 0
         while try reader.nextElement() {
             guard count < tasksMax else { throw JSONReader.Refusal() }
+            reader.beginTask()
             take(count, Checked(try TaskRequest(from: &reader)))
             count += 1
         }
@@ -47,7 +48,7 @@ public enum SubmitRequest {
         _ bytes: [UInt8],
         _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
     ) throws(WireDecoder.Failure) {
-        guard let elements = try WireDecoder.elements(of: bytes) else {
+        guard let elements = try WireDecoder.elements(of: bytes, max: tasksMax) else {
             return take(
                 nil,
                 try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])
