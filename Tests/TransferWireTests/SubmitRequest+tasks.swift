@@ -5,13 +5,10 @@ extension SubmitRequest {
     static func tasks(
         in json: String
     ) throws(WireDecoder.Failure) -> (tasks: [Checked<TaskRequest>], isBatch: Bool) {
-        var tasks: [Checked<TaskRequest>] = []
-        var isBatch = false
-        try read(json: Array(json.utf8)) { place, task in
-            if place ?? 0 == 0 { tasks = [] }
-            isBatch = place != nil
-            tasks.append(task)
+        try read(json: Array(json.utf8)) { isBatch in
+            ([], isBatch)
+        } take: { read, _, task in
+            read.tasks.append(task)
         }
-        return (tasks, isBatch)
     }
 }

@@ -8,10 +8,10 @@ struct SubmissionMaker {
     private(set) var submissions: [TaskSubmission] = []
     private var hosts = HostKeys()
     /// Lists show a batch as it was sent, and the queue keeps those at one host in few rows.
-    private let firstID: UUID
+    private let ids: [UUID]
 
     /// Creates a maker of at most `count` submissions.
-    init(count: Int) { firstID = .firstVersion7(of: count) }
+    init(count: Int) { ids = UUID.consecutiveVersion7(count: count) }
 
     /// Makes the submission of the next task.
     ///
@@ -22,7 +22,7 @@ struct SubmissionMaker {
         case .success(let request):
             var errors: [FieldError] = []
             let submission = request.submission(
-                id: TaskID(firstID.advanced(by: submissions.count)),
+                id: TaskID(ids[submissions.count]),
                 hosts: &hosts,
                 into: &errors
             )
@@ -39,23 +39,18 @@ extension SubmissionMaker {
     static func submissions(
         in body: [UInt8]
     ) throws(Problem) -> (isBatch: Bool, submissions: [TaskSubmission]) {
-        var isBatch = false
-        var maker = SubmissionMaker(count: 1)
-        var errors: [FieldError] = []
+        let read: (isBatch: Bool, maker: SubmissionMaker, errors: [FieldError])
         do throws(WireDecoder.Failure) {
-            try SubmitRequest.read(json: body) { place, task in
-                if place ?? 0 == 0 {
-                    isBatch = place != nil
-                    maker = SubmissionMaker(count: isBatch ? SubmitRequest.tasksMax : 1)
-                    errors = []
-                }
-                let faults = maker.take(task)
-                errors += place.map { place in faults.map { $0.moved(to: "/\(place)") } } ?? faults
+            read = try SubmitRequest.read(json: body) { isBatch in
+                (isBatch, SubmissionMaker(count: isBatch ? SubmitRequest.tasksMax : 1), [])
+            } take: { read, index, task in
+                let errors = read.maker.take(task)
+                read.errors += read.isBatch ? errors.map { $0.moved(to: "/\(index)") } : errors
             }
         } catch {
             throw Problem(error)
         }
-        guard errors.isEmpty else { throw Problem(errors) }
-        return (isBatch, maker.submissions)
+        guard read.errors.isEmpty else { throw Problem(read.errors) }
+        return (read.isBatch, read.maker.submissions)
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Two are the same when their bytes are: Swift compares strings by canonical equivalence, and this
 /// text belongs to the client.
-package struct ClientString: Hashable, Sendable, CustomStringConvertible {
+package struct ClientString: Equatable, Sendable, CustomStringConvertible {
     /// The longest client string, in UTF-8 bytes.
     package static let bytesMax = 64 * 1024
 
@@ -21,16 +21,12 @@ package struct ClientString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Restores a client string from the database.
-    package init(stored utf8: String.UTF8View) { string = String(utf8) }
+    package init(stored string: String) { self.string = string }
 
     /// The size of the text only: the text is never logged.
     package var description: String { "\(utf8.count) bytes" }
 
     package static func == (one: ClientString, other: ClientString) -> Bool {
         one.utf8.elementsEqual(other.utf8)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        for byte in utf8 { hasher.combine(byte) }
     }
 }

@@ -39,16 +39,10 @@ extension UUID {
     /// Several begin with a block (``isInBlock(of:)``), so that they are in as few as possible. No
     /// other identifier lies between them, unless 67 random bits are drawn alike.
     package static func consecutiveVersion7(count: Int, at date: Date = Date()) -> [UUID] {
-        let first = firstVersion7(of: count, at: date)
-        return (0..<count).map { first.advanced(by: $0) }
-    }
-
-    /// Returns the first of ``consecutiveVersion7(count:at:)``; those that follow it are
-    /// ``advanced(by:)``.
-    package static func firstVersion7(of count: Int, at date: Date = Date()) -> UUID {
+        let high = version7Start(at: date)
         var first = UInt64.random(in: 0...(1 << 62) - UInt64(max(1, count)))
         if count > 1 { first &= ~(blockLength - 1) }
-        return UUID(version7Start(at: date), 1 << 63 | first)
+        return (0..<UInt64(count)).map { UUID(high, 1 << 63 | first + $0) }
     }
 
     /// Returns the first half of a version 7 identifier: its time, the version and 12 random bits.

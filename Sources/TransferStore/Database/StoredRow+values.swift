@@ -48,7 +48,8 @@ extension StoredRow {
     }
 
     func clientString(_ column: String) throws(StoreError) -> ClientString? {
-        try decodeIfPresent(column, as: String.UTF8View.self).map { ClientString(stored: $0) }
+        try decodeIfPresent(column, as: String.UTF8View.self)
+            .map { ClientString(stored: String($0)) }
     }
 
     /// Returns a value of an enumeration that the database stores by its raw value.

@@ -8,6 +8,16 @@ private struct StoredFailedTask: Decodable {
     /// contain.
     let client_string: Data?
     let is_omitted: Bool
+
+    var clientString: ClientString? {
+        get throws(StoreError) {
+            guard let client_string else { return nil }
+            guard let text = String(validating: client_string, as: UTF8.self) else {
+                throw StoreError(decoding: "a client string of a stored failure is not UTF-8")
+            }
+            return ClientString(stored: text)
+        }
+    }
 }
 
 private struct StoredSummary: Decodable {
@@ -26,9 +36,7 @@ extension SessionEvent.GenerationSummary {
             }
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),
-                clientString: task.client_string.map {
-                    ClientString(stored: String(decoding: $0, as: UTF8.self).utf8)
-                },
+                clientString: try task.clientString,
                 isClientStringOmitted: task.is_omitted,
                 code: code
             )

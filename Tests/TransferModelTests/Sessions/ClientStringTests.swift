@@ -9,7 +9,7 @@ import TransferModel
     func givesBackEveryByte(text: String) throws {
         let kept = try #require(ClientString(text))
         #expect(Array(kept.string.utf8) == Array(text.utf8))
-        #expect(ClientString(stored: kept.utf8) == kept)
+        #expect(ClientString(stored: kept.string) == kept)
     }
 
     @Test func canonicallyEquivalentTextsDiffer() {

@@ -3,56 +3,60 @@ public enum SubmitRequest {
     /// The maximum number of tasks in one request.
     public static let tasksMax = 1000
 
-    /// Reads a body task by task, and keeps none of them: JSON that a task is to send needs up to
-    /// seventeen times as much memory as a value as it does as text.
+    /// Reads a body task by task, and keeps only what `take` makes of them: JSON that a task is to
+    /// send needs up to a hundred times as much memory as a value as it does as text.
     ///
-    /// `take` gets each task with its place in the array, nil without one; errors have their places
-    /// within the task. Reading begins again with the first task when one does not have a usual form.
-    public static func read(
+    /// `begin` is told whether the body is an array, and makes the value for `take`, which gets each
+    /// task with its index; errors have their places within the task. When a task does not have a
+    /// usual form, both are called again from the beginning.
+    public static func read<Value>(
         json bytes: [UInt8],
-        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
-    ) throws(WireDecoder.Failure) {
+        begin: (_ isBatch: Bool) -> Value,
+        take: (inout Value, _ index: Int, _ task: Checked<TaskRequest>) -> Void
+    ) throws(WireDecoder.Failure) -> Value {
         do throws(JSONReader.Refusal) {
-            try read(bytes, take)
+            return try read(bytes, begin, take)
         } catch {
-            try decode(bytes, take)
+            return try decode(bytes, begin, take)
         }
     }
 
     /// Reads a body in which every task has a usual form.
-    private static func read(
+    private static func read<Value>(
         _ bytes: [UInt8],
-        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
-    ) throws(JSONReader.Refusal) {
+        _ begin: (_ isBatch: Bool) -> Value,
+        _ take: (inout Value, _ index: Int, _ task: Checked<TaskRequest>) -> Void
+    ) throws(JSONReader.Refusal) -> Value {
         var reader = try JSONReader(bytes)
-        guard reader.beginArray() else {
-            take(nil, Checked(try TaskRequest(from: &reader)))
-            return try reader.finish()
-        }
-        var count = 0
-        while try reader.nextElement() {
-            guard count < tasksMax else { throw JSONReader.Refusal() }
-            reader.beginTask()
-            take(count, Checked(try TaskRequest(from: &reader)))
-            count += 1
+        let isBatch = reader.beginArray()
+        var value = begin(isBatch)
+        if isBatch {
+            var count = 0
+            while try reader.nextElement() {
+                guard count < tasksMax else { throw JSONReader.Refusal() }
+                reader.beginTask()
+                take(&value, count, Checked(try TaskRequest(from: &reader)))
+                count += 1
+            }
+            guard count > 0 else { throw JSONReader.Refusal() }
+        } else {
+            take(&value, 0, Checked(try TaskRequest(from: &reader)))
         }
         try reader.finish()
-        guard count > 0 else { throw JSONReader.Refusal() }
+        return value
     }
 
-    /// Decodes a body task by task.
-    ///
-    /// The values that a decoder makes of JSON are several times as large, so there are never more
-    /// of them than those of one task.
-    private static func decode(
+    /// Reads a body in any form, and says what is wrong with it.
+    private static func decode<Value>(
         _ bytes: [UInt8],
-        _ take: (_ place: Int?, _ task: Checked<TaskRequest>) -> Void
-    ) throws(WireDecoder.Failure) {
-        guard let elements = try WireDecoder.elements(of: bytes, max: tasksMax) else {
-            return take(
-                nil,
-                try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])
-            )
+        _ begin: (_ isBatch: Bool) -> Value,
+        _ take: (inout Value, _ index: Int, _ task: Checked<TaskRequest>) -> Void
+    ) throws(WireDecoder.Failure) -> Value {
+        let elements = try WireDecoder.elements(of: bytes, max: tasksMax)
+        var value = begin(elements != nil)
+        guard let elements else {
+            take(&value, 0, try WireDecoder.decode(Checked.self, checked: bytes[...]))
+            return value
         }
         guard elements.count <= tasksMax else {
             throw .invalid(
@@ -68,12 +72,10 @@ public enum SubmitRequest {
                 FieldError(pointer: "", .noItems, "An array needs at least one task.")
             )
         }
-        for (place, element) in elements.enumerated() {
-            take(
-                place,
-                try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[element])
-            )
+        for (index, element) in elements.enumerated() {
+            take(&value, index, try WireDecoder.decode(Checked.self, checked: bytes[element]))
         }
+        return value
     }
 }
 
