@@ -71,6 +71,7 @@ struct Contest {
         // A tenth of the files: the rate does not depend on the number, and aria2 is slow.
         let some = Array(small.prefix(files / 10))
         let large = [origin.largeURL]
+        let pacedLarge = [origin.pacedLargeURL]
         let checksums = JSONValue.object(["sha-256": .string(origin.largeSHA256)])
         let checked = OptionMembers(["checksums": checksums])
         let many = OptionMembers(["segments_max": .integer(16)])
@@ -95,6 +96,12 @@ struct Contest {
             Contender(name: "1 large file, sha-256, transferd") {
                 try await $0.service.download(large, task: checked)
             },
+            Contender(name: "1 large file, paced, transferd") {
+                try await $0.service.download(pacedLarge)
+            },
+            Contender(name: "1 large file, paced, sha-256, transferd") {
+                try await $0.service.download(pacedLarge, task: checked)
+            },
             Contender(name: "1 narrow line, 16, transferd") {
                 try await $0.service.download(middle, configuration: many)
             },
@@ -117,6 +124,10 @@ struct Contest {
         table.compare("1 large file, transferd", to: "1 large file, curl")
         table.compare("1 large file, transferd", to: "1 large file, curl, sync")
         table.compare("1 large file, sha-256, transferd", to: "1 large file, transferd")
+        table.compare(
+            "1 large file, paced, sha-256, transferd",
+            to: "1 large file, paced, transferd"
+        )
         table.compare("1 narrow line, 16, transferd", to: "1 narrow line, aria2c -x16")
         table.compare("1 narrow line, transferd", to: "1 narrow line, aria2c -x16")
         table.compare("1 narrow line, 16, transferd", to: "1 narrow line, curl")

@@ -16,6 +16,9 @@ struct Origin {
     private static let slowRate = 128
     /// The bytes a second of a paced file, which therefore takes two seconds.
     private static let pacedRate = smallBytes / 2
+    /// The most bytes a second of the paced large file, which leave processors free; nginx sends a
+    /// little more than half of it.
+    private static let largeRate = 500_000_000
     /// The number of addresses that it listens on.
     private static let hosts = 16
     /// The maximum number of connections and open files.
@@ -63,6 +66,7 @@ struct Origin {
                     location /small/ { try_files /small =404; }
                     location = /hook { return 204; }
                     location = /requests { stub_status; }
+                    location = /paced-large { alias \(www)/large; limit_rate \(Self.largeRate); }
                     location /slow/ { try_files /small =404; limit_rate \(Self.slowRate); }
                     location /paced/ { try_files /small =404; limit_rate \(Self.pacedRate); }
                 }
@@ -89,6 +93,9 @@ struct Origin {
     }
 
     var largeURL: String { "http://127.0.0.1:\(port)/large" }
+
+    /// The URL of the large file at a rate that leaves processors free.
+    var pacedLargeURL: String { "http://127.0.0.1:\(port)/paced-large" }
 
     /// The URL of a file behind the narrow line.
     var middleURL: String { "http://127.0.0.1:\(narrow.port)/middle" }

@@ -26,7 +26,9 @@ struct QuietTenant {
     /// The time in which a flood becomes steady.
     private static let settling: Duration = .seconds(2)
     private static let floodTenant = "flood"
-    private static let badJSONBytes = 15 << 20
+    /// The length of large bodies, and of each client string in one of them.
+    private static let bodyBytes = 15 << 20
+    private static let stringBytes = 60_000
 
     /// The loops that show what any use of all processors costs, without a single request.
     private static let loops = "idle loops on all processors"
@@ -156,11 +158,24 @@ struct QuietTenant {
             key: Self.unknownKey(like: key)
         )
         let task = try Self.json(Self.task)
-        let bad = String(repeating: " ", count: Self.badJSONBytes) + "[\(task),]"
+        let bad = String(repeating: " ", count: Self.bodyBytes) + "[\(task),]"
+        let long = Array(
+            repeating: TaskRequest(
+                target: Self.task.target,
+                clientPersistedString: String(repeating: "a", count: Self.stringBytes),
+                earliestBeginAt: Self.task.earliestBeginAt
+            ),
+            count: Self.bodyBytes / Self.stringBytes
+        )
         return [
             Kind(name: "32 lists of 200 tasks at once", connections: 32, requests: [list]),
             Kind(name: "32 wrong parameters at once", connections: 32, requests: [wrong]),
             Kind(name: "8 times 15 MiB of bad JSON at once", connections: 8, requests: posts(bad)),
+            Kind(
+                name: "8 submissions of 15 MiB at once",
+                connections: 8,
+                requests: posts(try Self.json(long))
+            ),
             Kind(name: "32 unknown keys at once", connections: 32, requests: [unknown]),
             Kind(name: "64 submissions of a task at once", connections: 64, requests: posts(task)),
             Kind(

@@ -80,7 +80,7 @@ void clinux_lower_thread_priority(void) {
         .size = sizeof wanted,
         .policy = SCHED_BATCH,
         .nice = CLINUX_LOW_PRIORITY_NICE,
-        .runtime = CLINUX_LOW_PRIORITY_TIME_SLICE,
+        .runtime = CLINUX_LONGEST_TIME_SLICE,
     };
     // A system that refuses leaves the thread as it was, which only costs time; one that knows no
     // slices takes the nice value alone.

@@ -20,7 +20,7 @@ import Testing
     @Test func firstCallerOpensConnectionAndGetsIt() {
         var machine = machine()
         #expect(machine.acquireNow() == nil)
-        #expect(machine.acquire(1, until: later) == [.open(1)])
+        #expect(machine.acquire(1, until: later) == [.open(1, for: .passing)])
         #expect(machine.opened(1) == [.hand(1, 1)])
     }
 
@@ -36,7 +36,7 @@ import Testing
         var machine = machine(connections: 2, depth: 1)
         _ = machine.acquire(1, until: later)
         _ = machine.opened(1)
-        #expect(machine.acquire(2, until: later) == [.open(2)])
+        #expect(machine.acquire(2, until: later) == [.open(2, for: .passing)])
         #expect(machine.acquire(3, until: later) == [])
         #expect(machine.opened(2) == [.hand(2, 2)])
         #expect(machine.released(1) == [.hand(3, 1)])
@@ -47,7 +47,7 @@ import Testing
         _ = machine.acquire(1, until: later)
         _ = machine.opened(1)
         #expect(machine.acquireNow() == nil)
-        #expect(machine.acquire(2, until: later) == [.open(2)])
+        #expect(machine.acquire(2, until: later) == [.open(2, for: .passing)])
         #expect(machine.opened(2) == [.hand(2, 2)])
         #expect(machine.acquireNow() == 1)
         #expect(machine.acquireNow() == 2)
@@ -56,11 +56,59 @@ import Testing
         #expect(machine.released(2) == [.hand(3, 2)])
     }
 
+    @Test func whoSpendsAConnectionLeavesThoseThatHaveServed() {
+        var machine = machine()
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        _ = machine.released(1)
+        #expect(machine.acquireNow(for: .spending) == nil)
+        let actions = machine.acquire(2, for: .spending, until: later)
+        #expect(actions == [.open(2, for: .spending)])
+        // Nobody waits behind it.
+        #expect(machine.acquireNow() == 1)
+        #expect(machine.opened(2) == [.hand(2, 2)])
+        #expect(machine.retired(2) == [.close(2)])
+    }
+
+    @Test func connectionThatHasServedNobodyIsSpent() {
+        var machine = machine()
+        #expect(machine.start() == [.open(1, for: .passing)])
+        #expect(machine.opened(1) == [])
+        #expect(machine.acquireNow(for: .spending) == 1)
+    }
+
+    @Test func atTheMaximumTheYoungestIdleConnectionIsSpent() {
+        var machine = machine(connections: 3)
+        for waiter in 1...3 { _ = machine.acquire(waiter, until: later) }
+        for connection in 1...3 { _ = machine.opened(connection) }
+        for connection in 1...2 { _ = machine.released(connection) }
+        #expect(machine.acquireNow(for: .spending) == 2)
+        #expect(machine.retired(2) == [.close(2)])
+    }
+
+    @Test func whoSpendsWaitsForAConnectionInItsTurn() {
+        var machine = machine(connections: 1, depth: 1)
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        let sooner = start.advanced(by: .seconds(1))
+        #expect(machine.acquire(2, for: .spending, until: sooner) == [])
+        #expect(machine.acquire(3, until: later) == [])
+        #expect(machine.nextDeadline == sooner)
+        #expect(machine.released(1) == [.hand(2, 1)])
+        #expect(machine.nextDeadline == later)
+        #expect(machine.retired(1) == [.close(1), .open(2, for: .passing)])
+        #expect(machine.opened(2) == [.hand(3, 2)])
+        #expect(machine.acquire(4, for: .spending, until: later) == [])
+        #expect(machine.expire(now: later) == [.refuse(4, .exhausted)])
+        #expect(machine.acquire(5, for: .spending, until: later) == [])
+        #expect(machine.close() == [.refuse(5, .closed), .close(2)])
+    }
+
     @Test func releasedConnectionServesWaiterBeforeTheNewOneIsOpen() {
         var machine = machine(depth: 1)
         _ = machine.acquire(1, until: later)
         _ = machine.opened(1)
-        #expect(machine.acquire(2, until: later) == [.open(2)])
+        #expect(machine.acquire(2, until: later) == [.open(2, for: .passing)])
         #expect(machine.released(1) == [.hand(2, 1)])
         #expect(machine.opened(2) == [])
         #expect(machine.acquireNow() == 2)
@@ -72,7 +120,7 @@ import Testing
         _ = machine.opened(1)
         #expect(machine.acquireNow() == 1)
         #expect(machine.acquire(2, until: later) == [])
-        #expect(machine.retired(1) == [.close(1), .open(2)])
+        #expect(machine.retired(1) == [.close(1), .open(2, for: .passing)])
         #expect(machine.released(1) == [])
         #expect(machine.retired(1) == [])
         #expect(machine.opened(2) == [.hand(2, 2)])
@@ -82,7 +130,7 @@ import Testing
         var machine = machine()
         _ = machine.acquire(1, until: later)
         _ = machine.opened(1)
-        #expect(machine.retired(1) == [.close(1), .open(2)])
+        #expect(machine.retired(1) == [.close(1), .open(2, for: .passing)])
     }
 
     @Test func closedMachineReplacesNoRetiredConnection() {
@@ -142,12 +190,12 @@ import Testing
             ]
         )
         #expect(machine.acquire(3, until: later) == [.refuse(3, .unavailable)])
-        #expect(machine.retryDue() == [.open(2)])
+        #expect(machine.retryDue() == [.open(2, for: .passing)])
         #expect(machine.acquire(4, until: later) == [])
         #expect(
             machine.openFailed(2) == [.refuse(4, .unavailable), .retry(failureCount: 2)]
         )
-        #expect(machine.retryDue() == [.open(3)])
+        #expect(machine.retryDue() == [.open(3, for: .passing)])
         #expect(machine.opened(3) == [])
         #expect(machine.acquireNow() == 3)
     }
@@ -169,7 +217,7 @@ import Testing
         _ = machine.opened(2)
         _ = machine.acquireNow()
         _ = machine.released(2)
-        #expect(machine.lost(2) == [.open(3)])
+        #expect(machine.lost(2) == [.open(3, for: .passing)])
         #expect(machine.openFailed(3) == [.retry(failureCount: 1)])
     }
 
@@ -178,7 +226,7 @@ import Testing
         _ = machine.acquire(1, until: later)
         _ = machine.opened(1)
         _ = machine.released(1)
-        #expect(machine.lost(1) == [.open(2)])
+        #expect(machine.lost(1) == [.open(2, for: .passing)])
         #expect(machine.lost(1) == [])
         #expect(machine.released(1) == [])
     }
@@ -190,7 +238,7 @@ import Testing
         _ = machine.acquire(2, until: later)
         _ = machine.acquire(3, until: later)
         _ = machine.released(1)
-        #expect(machine.lost(1) == [.open(2)])
+        #expect(machine.lost(1) == [.open(2, for: .passing)])
         #expect(machine.opened(2) == [.hand(3, 2)])
     }
 

@@ -1,6 +1,8 @@
-import PollLoop
+import Dispatch
 import Foundation
+import PollLoop
 import Postgres
+import Synchronization
 import Testing
 import TransferTestSupport
 
@@ -46,6 +48,45 @@ import TransferTestSupport
         let first = try await backend(sending: "short")
         #expect(try await backend(sending: String(repeating: "x", count: 3 << 20)) == first)
         #expect(try await backend(sending: "short") != first)
+    }
+
+    /// A new connection knows no statement yet: each of them takes longer once.
+    @Test func statementOfManyBytesLeavesTheConnectionsOfOthers() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 2)
+        func backend(sending text: String) async throws -> Int {
+            try await pool.execute(
+                "SELECT pg_backend_pid() AS pid, length(\(text)) AS length"
+            )[0].decode("pid")
+        }
+        let first = try await backend(sending: "short")
+        for _ in 0..<3 {
+            #expect(try await backend(sending: String(repeating: "x", count: 3 << 20)) != first)
+            #expect(try await backend(sending: "short") == first)
+        }
+    }
+
+    /// libpq copies a statement of many bytes several times, for which others would wait.
+    @Test func statementOfManyBytesIsSentByItsOwnLoop() async throws {
+        let loops = (usual: try PollLoop(name: "usual"), long: try PollLoop(name: "long"))
+        let pool = TestDatabase.current.pool(connectionsMax: 2, loops: loops)
+        _ = try await pool.execute("SELECT 1 AS one")
+        let answered = DispatchSemaphore(value: 0)
+        let held = Atomic(false)
+        loops.usual.execute {
+            held.store(true, ordering: .sequentiallyConsistent)
+            _ = answered.wait(timeout: .now() + 60)
+            held.store(false, ordering: .sequentiallyConsistent)
+        }
+        try await eventually("the loop is held") { held.load(ordering: .sequentiallyConsistent) }
+        let text = String(repeating: "x", count: 3 << 20)
+        let rows = try await pool.execute("SELECT length(\(text)) AS length")
+        let wasHeld = held.load(ordering: .sequentiallyConsistent)
+        answered.signal()
+        #expect(wasHeld)
+        #expect(try rows[0].decode("length", as: Int.self) == text.count)
+        await pool.close()
+        loops.usual.stop()
+        loops.long.stop()
     }
 
     @Test func manyCallersAreServedByFewConnections() async throws {

@@ -69,14 +69,9 @@ pid_t clinux_listening_process(int socket);
 /// would have a seventieth, and on processors that others keep busy it would hardly ever run.
 #define CLINUX_LOW_PRIORITY_NICE 5
 
-/// The time slice of a thread of low priority, in nanoseconds: longer than the usual one. With the
-/// longest, its turn on busy processors would come late, because at this nice value a slice counts
-/// three times.
-#define CLINUX_LOW_PRIORITY_TIME_SLICE 10000000ULL
-
 /// Has the calling thread give way to others wherever there are fewer processors than work, and at
 /// once to whoever wakes: a nice value, SCHED_BATCH, with which it interrupts nobody as it wakes, and,
-/// since Linux 6.12, a time slice of its own. Only the first call of a thread does anything.
+/// since Linux 6.12, the longest time slice. Only the first call of a thread does anything.
 /// sched_setattr(2), sched(7).
 void clinux_lower_thread_priority(void);
 

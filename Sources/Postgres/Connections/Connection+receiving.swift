@@ -25,7 +25,8 @@ extension Connection {
 
     private func becameReady(_ readiness: PollLoop.Readiness) {
         switch state {
-        case .open, .closing: receive()
+        // libpq moves all that is left to send each time it has sent some, reading or not.
+        case .open, .closing: if readiness == .writable { flush() } else { receive() }
         case .connecting, .closed: break
         }
     }

@@ -24,7 +24,7 @@ package final class ConnectionPool: Sendable {
 
     /// An action of the state machine with the objects that it concerns.
     private enum Effect: Sendable {
-        case open(Machine.ConnectionID)
+        case open(Machine.ConnectionID, for: Machine.Use)
         case resume(CheckedContinuation<Handover, Never>, Handover)
         case retry(failureCount: Int)
         case close(Connection)
@@ -41,8 +41,8 @@ package final class ConnectionPool: Sendable {
 
         mutating func effect(of action: Machine.Action) -> Effect? {
             switch action {
-            case .open(let id):
-                .open(id)
+            case .open(let id, let use):
+                .open(id, for: use)
             case .hand(let waiter, let id):
                 // The machine hands out what it was told is open, and it is told under the lock.
                 connections[id].flatMap { connection in
@@ -65,6 +65,7 @@ package final class ConnectionPool: Sendable {
     private let configuration: ConnectionConfiguration
     private let waitTimeout: Duration
     private let loop: PollLoop
+    private let loopForLong: PollLoop
     private let backoff = Backoff()
     private let state: Mutex<State>
 
@@ -78,17 +79,21 @@ package final class ConnectionPool: Sendable {
     ///   - waitTimeout: how long a caller waits for a connection.
     ///   - depthMax: how many callers may share one connection when all are busy.
     ///   - loop: what the connections are confined to; it must outlive the pool.
+    ///   - loopForLong: the same for those that are opened for one long statement, to send which
+    ///     takes so long that others would wait for it; nil for `loop`.
     package init(
         configuration: ConnectionConfiguration,
         connectionsMax: Int = connectionsMaxDefault,
         waitersMax: Int = waitersMaxDefault,
         waitTimeout: Duration = waitTimeoutDefault,
         depthMax: Int = depthMaxDefault,
-        loop: PollLoop
+        loop: PollLoop,
+        loopForLong: PollLoop? = nil
     ) {
         self.configuration = configuration
         self.waitTimeout = waitTimeout
         self.loop = loop
+        self.loopForLong = loopForLong ?? loop
         state = Mutex(
             State(
                 machine: Machine(
@@ -123,14 +128,15 @@ package final class ConnectionPool: Sendable {
     package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
         var byteCount = 0
         for query in queries { byteCount += try query.validate() }
+        let use: Machine.Use = byteCount < Self.retiringBytes ? .passing : .spending
         while true {
-            let (id, connection) = try await acquire()
+            let (id, connection) = try await acquire(for: use)
             do throws(PostgresError) {
                 let rows = try await connection.execute(queries)
-                released(id, after: nil, sentBytes: byteCount)
+                released(id, after: nil, use)
                 return rows
             } catch {
-                released(id, after: error, sentBytes: byteCount)
+                released(id, after: error, use)
                 // The connection had ended before anything was sent: use another one. The loop
                 // ends, as the pool has forgotten the connection or fails for lack of a server.
                 guard error.code == .connectionFailed else { throw error }
@@ -168,9 +174,11 @@ package final class ConnectionPool: Sendable {
 
 // The events that callers and connections report to the machine, and the resulting actions.
 extension ConnectionPool {
-    private func acquire() async throws(PostgresError) -> (Machine.ConnectionID, Connection) {
+    private func acquire(
+        for use: Machine.Use
+    ) async throws(PostgresError) -> (Machine.ConnectionID, Connection) {
         let ready = state.withLock { state -> (Machine.ConnectionID, Connection)? in
-            guard let id = state.machine.acquireNow() else { return nil }
+            guard let id = state.machine.acquireNow(for: use) else { return nil }
             return state.connections[id].map { (id, $0) }
         }
         if let ready { return ready }
@@ -179,7 +187,7 @@ extension ConnectionPool {
             return state.waiterCount
         }
         let handover = await withTaskCancellationHandler {
-            await withCheckedContinuation { wait(waiter, $0) }
+            await withCheckedContinuation { wait(waiter, use, $0) }
         } onCancel: {
             perform { $0.machine.cancel(waiter) }
         }
@@ -188,12 +196,13 @@ extension ConnectionPool {
 
     private func wait(
         _ waiter: Machine.WaiterID,
+        _ use: Machine.Use,
         _ continuation: CheckedContinuation<Handover, Never>
     ) {
         let deadline = ContinuousClock.now.advanced(by: waitTimeout)
         perform { state in
             state.waiters[waiter] = continuation
-            let actions = state.machine.acquire(waiter, until: deadline)
+            let actions = state.machine.acquire(waiter, for: use, until: deadline)
             // Checked under the lock: any later cancellation finds the waiter in the machine.
             return Task.isCancelled ? actions + state.machine.cancel(waiter) : actions
         }
@@ -203,7 +212,7 @@ extension ConnectionPool {
     private func released(
         _ id: Machine.ConnectionID,
         after error: PostgresError?,
-        sentBytes: Int = 0
+        _ use: Machine.Use = .passing
     ) {
         perform { state in
             switch error?.code {
@@ -211,13 +220,16 @@ extension ConnectionPool {
                 state.connections[id] = nil
                 return state.machine.lost(id)
             case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
-                return sentBytes < Self.retiringBytes
-                    ? state.machine.released(id) : state.machine.retired(id)
+                return switch use {
+                case .passing: state.machine.released(id)
+                case .spending: state.machine.retired(id)
+                }
             }
         }
     }
 
-    private func open(_ id: Machine.ConnectionID) async {
+    private func open(_ id: Machine.ConnectionID, for use: Machine.Use) async {
+        let loop = use == .passing ? loop : loopForLong
         do throws(PostgresError) {
             let connection = try await Connection.open(configuration, on: loop) { [weak self] in
                 self?.perform { state in
@@ -268,9 +280,9 @@ extension ConnectionPool {
 
     private func perform(_ effect: Effect) {
         switch effect {
-        case .open(let id):
+        case .open(let id, let use):
             // Not structured: it outlives the caller that it is opened for, and may serve others.
-            Task { await open(id) }
+            Task { await open(id, for: use) }
         case .resume(let continuation, let handover):
             continuation.resume(returning: handover)
         case .retry(let failureCount):

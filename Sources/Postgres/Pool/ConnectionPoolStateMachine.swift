@@ -4,6 +4,8 @@ import DequeModule
 ///
 /// A waiting caller gets an idle connection; otherwise one is opened, up to the maximum; at the
 /// maximum callers share the least busy one, up to ``depthMax`` each; otherwise they wait in order.
+/// A caller that spends its connection gets one that has served nobody, so that those which know
+/// everybody's statements already stay.
 /// When the server refuses and no connection is left, all waiting callers fail at once, and so does
 /// any caller that comes before the next attempt.
 struct ConnectionPoolStateMachine: ~Copyable {
@@ -19,10 +21,19 @@ struct ConnectionPoolStateMachine: ~Copyable {
         case cancelled
     }
 
+    /// What becomes of a connection after its caller.
+    enum Use: CaseIterable, Sendable {
+        /// Others use it.
+        case passing
+        /// It is closed: the caller reports ``retired(_:)`` instead of ``released(_:)``.
+        case spending
+    }
+
     /// The actions that the pool has to perform, in this order.
     enum Action: Equatable, Sendable {
-        /// Open a connection, then report ``opened(_:)`` or ``openFailed(_:)``.
-        case open(ConnectionID)
+        /// Open a connection, first of all for this use, then report ``opened(_:)`` or
+        /// ``openFailed(_:)``.
+        case open(ConnectionID, for: Use)
         /// Let the caller use the connection, then report ``released(_:)``.
         case hand(WaiterID, ConnectionID)
         /// Let the caller fail.
@@ -61,9 +72,10 @@ struct ConnectionPoolStateMachine: ~Copyable {
     private var failureCount = 0
     /// The waiting callers and their deadlines.
     ///
-    /// Their order is in ``queue``, which may still name some that have left.
+    /// Their order is in the queues, which may still name some that have left.
     private var waiters: [WaiterID: Instant] = [:]
-    private var queue = Deque<WaiterID>()
+    /// Apart by use: who spends a connection waits until it is open, and nobody else behind it.
+    private var queues: [Use: Deque<WaiterID>] = [:]
 
     /// - Parameters:
     ///   - connectionsMax: how many connections there may be.
@@ -78,7 +90,12 @@ struct ConnectionPoolStateMachine: ~Copyable {
 
     /// The time when the caller that has waited longest gives up.
     var nextDeadline: Instant? {
-        mutating get { oldestWaiter.flatMap { waiters[$0] } }
+        mutating get {
+            for use in usesByAge() {
+                if let waiter = oldest(use) { return waiters[waiter] }
+            }
+            return nil
+        }
     }
 
     /// The number of open connections, and of those in use.
@@ -93,19 +110,23 @@ struct ConnectionPoolStateMachine: ~Copyable {
     /// Opens the first connection before anybody asks for it.
     mutating func start() -> [Action] {
         switch phase {
-        case .running: connections.isEmpty ? [open()] : []
+        case .running: connections.isEmpty ? [open(for: .passing)] : []
         case .backingOff, .closed: []
         }
     }
 
     /// Takes a connection that can be used at once; nil when the caller has to wait or fail.
-    mutating func acquireNow() -> ConnectionID? {
-        guard waiters.isEmpty else { return nil }
-        return usableConnection()
+    mutating func acquireNow(for use: Use = .passing) -> ConnectionID? {
+        guard oldest(use) == nil else { return nil }
+        return usableConnection(for: use)
     }
 
     /// Adds a caller that wants a connection and waits for it until `deadline`.
-    mutating func acquire(_ waiter: WaiterID, until deadline: Instant) -> [Action] {
+    mutating func acquire(
+        _ waiter: WaiterID,
+        for use: Use = .passing,
+        until deadline: Instant
+    ) -> [Action] {
         switch phase {
         case .closed: return [.refuse(waiter, .closed)]
         case .backingOff where connections.isEmpty: return [.refuse(waiter, .unavailable)]
@@ -115,7 +136,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
             return [.refuse(waiter, .exhausted)]
         }
         waiters[waiter] = deadline
-        queue.append(waiter)
+        queues[use, default: []].append(waiter)
         let actions = settle()
         // Without room for waiters a caller is served at once or not at all.
         guard waiters.count > waitersMax else { return actions }
@@ -131,9 +152,11 @@ struct ConnectionPoolStateMachine: ~Copyable {
     /// Refuses the callers that have waited too long.
     mutating func expire(now: Instant) -> [Action] {
         var actions: [Action] = []
-        while let waiter = oldestWaiter, let deadline = waiters[waiter], deadline <= now {
-            waiters[waiter] = nil
-            actions.append(.refuse(waiter, .exhausted))
+        for use in Use.allCases {
+            while let waiter = oldest(use), let deadline = waiters[waiter], deadline <= now {
+                waiters[waiter] = nil
+                actions.append(.refuse(waiter, .exhausted))
+            }
         }
         return actions
     }
@@ -204,18 +227,14 @@ struct ConnectionPoolStateMachine: ~Copyable {
     /// Takes every idle connection for a ping; each must be released like any other.
     mutating func takeIdle() -> [ConnectionID] {
         let idle = connections.keys.filter { userCount(of: $0) == 0 }.sorted()
-        for connection in idle { use(connection) }
+        for connection in idle { take(connection) }
         return idle
     }
 
     /// Refuses all callers and closes every connection.
     mutating func close() -> [Action] {
         phase = .closed
-        var actions: [Action] = []
-        while let waiter = oldestWaiter {
-            waiters[waiter] = nil
-            actions.append(.refuse(waiter, .closed))
-        }
+        var actions = refuseAll(.closed)
         for connection in connections.keys.sorted() where userCount(of: connection) != nil {
             connections[connection] = nil
             actions.append(.close(connection))
@@ -229,30 +248,52 @@ extension ConnectionPoolStateMachine {
     /// Serves waiting callers as far as possible, and opens missing connections.
     private mutating func settle() -> [Action] {
         var actions: [Action] = []
-        while let waiter = oldestWaiter, let connection = usableConnection() {
-            waiters[waiter] = nil
-            _ = queue.popFirst()
-            actions.append(.hand(waiter, connection))
+        while let action = handNext() { actions.append(action) }
+        while canOpen, openingCount < waiters.count {
+            actions.append(open(for: openingCount < passingCount ? .passing : .spending))
         }
-        while canOpen, openingCount < waiters.count { actions.append(open()) }
         return actions
     }
 
-    /// Takes the least busy connection with room for one more caller.
+    /// Serves the caller that has waited longest of those that can be served.
+    private mutating func handNext() -> Action? {
+        for use in usesByAge() {
+            if let waiter = oldest(use), let connection = usableConnection(for: use) {
+                waiters[waiter] = nil
+                return .hand(waiter, connection)
+            }
+        }
+        return nil
+    }
+
+    /// Takes the least busy connection with room for one more caller, the oldest of these; for one
+    /// who spends it, the youngest.
     ///
     /// Callers share a connection only when no other can be had soon: callers that share one wait
-    /// for each other.
-    private mutating func usableConnection() -> ConnectionID? {
-        var best: (connection: ConnectionID, userCount: Int)?
-        for connection in connections.keys {
-            guard let count = userCount(of: connection), count < depthMax else { continue }
-            if let best, (best.userCount, best.connection) < (count, connection) { continue }
-            best = (connection, count)
+    /// for each other. Nor is one that has served spent otherwise.
+    private mutating func usableConnection(for use: Use) -> ConnectionID? {
+        var best: (connection: ConnectionID, userCount: Int, rank: Int)?
+        for (connection, state) in connections {
+            guard case .open(let count, _) = state, count < depthMax else { continue }
+            let rank = use == .passing ? connection : -connection
+            if let best, (best.userCount, best.rank) < (count, rank) { continue }
+            best = (connection, count, rank)
         }
-        guard let best, best.userCount == 0 || (!canOpen && openingCount == 0) else { return nil }
-        use(best.connection)
+        guard let best, !canBeHadSoon || isFree(best.connection, for: use) else { return nil }
+        take(best.connection)
         return best.connection
     }
+
+    /// Whether nobody uses the connection, nor misses it afterwards.
+    private func isFree(_ connection: ConnectionID, for use: Use) -> Bool {
+        guard case .open(userCount: 0, let hasServed)? = connections[connection] else {
+            return false
+        }
+        return use == .passing || !hasServed
+    }
+
+    /// Whether another connection is coming, or may be opened.
+    private var canBeHadSoon: Bool { canOpen || openingCount > 0 }
 
     /// Pauses after a failure; without any connection left or coming, waiting callers are refused.
     private mutating func backOff() -> [Action] {
@@ -267,35 +308,46 @@ extension ConnectionPoolStateMachine {
     }
 
     private mutating func refuseIfHopeless() -> [Action] {
-        guard connections.isEmpty else { return [] }
+        connections.isEmpty ? refuseAll(.unavailable) : []
+    }
+
+    private mutating func refuseAll(_ refusal: Refusal) -> [Action] {
         var actions: [Action] = []
-        while let waiter = oldestWaiter {
-            waiters[waiter] = nil
-            actions.append(.refuse(waiter, .unavailable))
+        for use in Use.allCases {
+            while let waiter = oldest(use) {
+                waiters[waiter] = nil
+                actions.append(.refuse(waiter, refusal))
+            }
         }
         return actions
     }
 
-    private mutating func open() -> Action {
+    private mutating func open(for use: Use) -> Action {
         connectionCount += 1
         connections[connectionCount] = .opening(hasEnded: false)
-        return .open(connectionCount)
+        return .open(connectionCount, for: use)
     }
 
-    private mutating func use(_ connection: ConnectionID) {
+    private mutating func take(_ connection: ConnectionID) {
         guard case .open(let count, let hasServed)? = connections[connection] else { return }
         connections[connection] = .open(userCount: count + 1, hasServed: hasServed)
     }
 
-    /// The caller that has waited longest; drops from the queue those that have left.
-    private var oldestWaiter: WaiterID? {
-        mutating get {
-            while let waiter = queue.first {
-                if waiters[waiter] != nil { return waiter }
-                _ = queue.popFirst()
-            }
-            return nil
+    /// Returns the uses, first that of the caller that has waited longest.
+    private mutating func usesByAge() -> [Use] {
+        guard let spending = oldest(.spending).flatMap({ waiters[$0] }),
+            let passing = oldest(.passing).flatMap({ waiters[$0] }), passing <= spending
+        else { return [.spending, .passing] }
+        return [.passing, .spending]
+    }
+
+    /// Returns the caller that has waited longest; drops from its queue those that have left.
+    private mutating func oldest(_ use: Use) -> WaiterID? {
+        while let waiter = queues[use]?.first {
+            if waiters[waiter] != nil { return waiter }
+            _ = queues[use]?.popFirst()
         }
+        return nil
     }
 
     private var canOpen: Bool {
@@ -303,6 +355,11 @@ extension ConnectionPoolStateMachine {
         case .running: connections.count < connectionsMax
         case .backingOff, .closed: false
         }
+    }
+
+    /// The number of waiting callers that do not spend their connections.
+    private var passingCount: Int {
+        queues[.passing]?.count { waiters[$0] != nil } ?? 0
     }
 
     private var openingCount: Int {

@@ -16,6 +16,8 @@ struct RequestRecord {
     /// The audit entry that a change takes along; nil before the request was allowed, and for one
     /// that only reads.
     var slot: AuditSlot?
+    /// What the request has of what all share; nil before it was allowed.
+    var resources: RequestResources?
 
     /// Returns the audit entry of the request.
     func entry(of request: Request, _ context: APIContext) -> AuditEntry {

@@ -34,9 +34,10 @@ package struct APIResponder: HTTPResponder {
     /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
-    /// The time before a client is told that it sends too much, that its key is not valid, or once
-    /// more that its request is refused after many that were: its connection has one request at a
-    /// time, so that one which goes on regardless costs ten answers a second rather than thousands.
+    /// The time before a client is told that it sends too much, that its key is not valid, that a
+    /// request with a large body is refused, or any request after many that were: its connection has
+    /// one request at a time, so that one which goes on regardless costs ten answers a second rather
+    /// than thousands.
     static let refusalPause: Duration = .milliseconds(100)
 
     /// Answers a request.
@@ -64,9 +65,12 @@ package struct APIResponder: HTTPResponder {
         }
         let status = response.status.code
         let isFutile = ConnectionTurn.current?.isFutile(after: status) ?? false
-        if isFutile || status == 429 || status == 401 {
+        let wasCostly = status >= 400 && record.resources?.holdsLargeBody ?? false
+        if isFutile || wasCostly || status == 429 || status == 401 {
             // A service that stops waits no longer; the answer is sent all the same.
             try? await Task.sleep(for: Self.refusalPause)
+            // Only now: the tenant's next large bodies wait for the room, on whichever connections.
+            record.resources?.body.shrink(to: 0)
         }
         if request.method == .head { response = response.createHeadResponse() }
         response.headers[.requestID] = requestID
@@ -120,6 +124,7 @@ package struct APIResponder: HTTPResponder {
             for: context.caller?.tenant,
             bodyTimeout: connections.bounds.bodyTimeout
         )
+        record.resources = own
         let prepared = context
         let handler = try handler(of: request, context: prepared)
         if audit != nil, handler.changes {

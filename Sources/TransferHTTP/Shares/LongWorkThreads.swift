@@ -1,4 +1,5 @@
 import NIOPosix
+import PollLoop
 
 /// The threads for what takes long, such as the JSON of many tasks and its way to the database.
 ///

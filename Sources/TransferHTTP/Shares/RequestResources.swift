@@ -36,6 +36,9 @@ final class RequestResources: Sendable {
 
     deinit { pauseWork() }
 
+    /// Whether the request holds a body that is too large to be decoded beside others.
+    var holdsLargeBody: Bool { body.held > Self.smallBodyBytesMax }
+
     /// Waits for the tenant's turn, from which on the request is worked on.
     func beginWork(isLarge: Bool = false) async {
         let next = isLarge ? shared.largeWork : shared.smallWork

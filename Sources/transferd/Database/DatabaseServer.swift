@@ -81,6 +81,17 @@ struct DatabaseServer: Sendable {
     /// Whether it is the private cluster in the data directory.
     var isPrivate: Bool { cluster != nil }
 
+    /// Makes the pool of an instance; long statements are sent by a thread that gives way to others.
+    func pool() throws(PollLoopError) -> ConnectionPool {
+        let loopForLong = try PollLoop(name: "libpq-long")
+        loopForLong.execute { Priority.lower() }
+        return ConnectionPool(
+            configuration: configuration,
+            loop: loop,
+            loopForLong: loopForLong
+        )
+    }
+
     /// Returns the configuration of the connection on which instances signal what they did.
     ///
     /// - Parameter url: leads past a pooler that the other connections use; nil to go as they do.

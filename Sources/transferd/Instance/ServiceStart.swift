@@ -88,7 +88,7 @@ final class ServiceStart: Sendable {
         settings.queueMax = configuration.queueMax
         let secretsKeys = SecretsKeyFile(configuration)
         settings.secrets = try secretsKeys.box(logger: logger)
-        let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
+        let pool = try server.pool()
         let database = Database(pool: pool, settings: settings)
         let lifeline = try Lifeline(server, settings: settings)
         let audit = AuditStore(database)

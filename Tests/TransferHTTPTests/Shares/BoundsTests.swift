@@ -107,6 +107,25 @@ import TransferWire
         }
     }
 
+    /// A refused body keeps its room until its client is told, so that those of a tenant follow each
+    /// other, however many connections bring them.
+    @Test func largeBodiesThatAreRefusedAreSlowed() async throws {
+        // A tenant has half of it: room for one of them.
+        try await APIServer.run(bodyBytesMax: 400_000) { server in
+            let path = "\(try await server.session())/tasks"
+            let body = "[\(Self.task),]" + String(repeating: " ", count: 150_000)
+            let start = ContinuousClock.now
+            let codes = try await withThrowingTaskGroup(of: ProblemDetails.Code?.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { try await server.send("POST", path, body).code }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(codes == [.malformedJSON, .malformedJSON, .malformedJSON])
+            #expect(ContinuousClock.now - start >= APIResponder.refusalPause * 3)
+        }
+    }
+
     @Test func aTaskSaysUntilWhenItIsKeptAndIsThenGone() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

@@ -20,7 +20,7 @@ import TransferModel
     /// SCHED_BATCH, which Glibc's module does not have: sched(7).
     private static let batchPolicy: Int32 = 3
     /// Kernels before Linux 6.12 have no slice that a thread can choose, and say 0.
-    private static let slices = [0, Int64(CLINUX_LOW_PRIORITY_TIME_SLICE)]
+    private static let slices = [0, Int64(CLINUX_LONGEST_TIME_SLICE)]
 
     /// Whether the calling thread gives way, and interrupts nobody as it wakes.
     @Sendable private static func givesWay() -> Bool {

@@ -51,6 +51,7 @@ package final class TestDatabase: Sendable {
         waitersMax: Int = ConnectionPool.waitersMaxDefault,
         waitTimeout: Duration = .seconds(60),
         depthMax: Int = ConnectionPool.depthMaxDefault,
+        loops: (usual: PollLoop, long: PollLoop)? = nil,
         _ change: (inout ConnectionConfiguration) -> Void = { _ in }
     ) -> ConnectionPool {
         var configuration = configuration
@@ -61,7 +62,8 @@ package final class TestDatabase: Sendable {
             waitersMax: waitersMax,
             waitTimeout: waitTimeout,
             depthMax: depthMax,
-            loop: loop
+            loop: loops?.usual ?? loop,
+            loopForLong: loops?.long
         )
         pools.withLock { $0.append(pool) }
         return pool

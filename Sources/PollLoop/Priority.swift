@@ -1,7 +1,7 @@
 import CLinux
 
 /// The priority of a thread on the processors.
-enum Priority {
+package enum Priority {
     /// Makes the calling thread yield to all others, permanently.
-    static func lower() { clinux_lower_thread_priority() }
+    package static func lower() { clinux_lower_thread_priority() }
 }
