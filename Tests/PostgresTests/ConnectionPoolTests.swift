@@ -89,6 +89,31 @@ import TransferTestSupport
         loops.long.stop()
     }
 
+    /// What was opened for a long statement whose caller has left serves another one once.
+    @Test func connectionForALongStatementDoesNotStay() async throws {
+        let loops = (usual: try PollLoop(name: "usual"), long: try PollLoop(name: "long"))
+        let pool = TestDatabase.current.pool(connectionsMax: 2, loops: loops)
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("SELECT pg_advisory_lock(\(lockKey))")
+        async let held = pool.execute("SELECT pg_advisory_lock_shared(\(lockKey))")
+        try await waitUntilBlocked(1, seenBy: other)
+        let text = String(repeating: "x", count: 3 << 20)
+        let long = Task { try await pool.execute("SELECT length(\(text)) AS length") }
+        long.cancel()
+        _ = await long.result
+        try await eventually("it is open") { pool.usage.open == 2 }
+        func backend() async throws -> Int {
+            try await pool.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
+        }
+        #expect(try await backend() != backend())
+        #expect(try await backend() == backend())
+        _ = try await other.execute("SELECT pg_advisory_unlock(\(lockKey))")
+        _ = try await held
+        await pool.close()
+        loops.usual.stop()
+        loops.long.stop()
+    }
+
     @Test func manyCallersAreServedByFewConnections() async throws {
         let pool = TestDatabase.current.pool(connectionsMax: 3)
         let other = try await TestDatabase.current.connection()

@@ -220,12 +220,15 @@ extension ConnectionPool {
                 state.connections[id] = nil
                 return state.machine.lost(id)
             case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
-                return switch use {
-                case .passing: state.machine.released(id)
-                case .spending: state.machine.retired(id)
-                }
+                return use == .spending || isForLong(state.connections[id])
+                    ? state.machine.retired(id) : state.machine.released(id)
             }
         }
+    }
+
+    /// Whether a connection was opened for a long statement, whose caller may have left.
+    private func isForLong(_ connection: Connection?) -> Bool {
+        loopForLong !== loop && connection?.loop === loopForLong
     }
 
     private func open(_ id: Machine.ConnectionID, for use: Machine.Use) async {

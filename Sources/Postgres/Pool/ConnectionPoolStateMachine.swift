@@ -186,7 +186,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return settle()
     }
 
-    /// Records that a caller is done with a connection that nobody may use any more.
+    /// Records that a caller is done with a connection that nobody is to use any more.
     mutating func retired(_ connection: ConnectionID) -> [Action] {
         guard userCount(of: connection) != nil else { return [] }
         failureCount = 0
