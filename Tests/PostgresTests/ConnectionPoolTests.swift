@@ -28,6 +28,19 @@ import TransferTestSupport
         )[0].decode("count", as: Int.self) < count {}
     }
 
+    /// A text that ends its connection.
+    private static let manyBytes = String(repeating: "x", count: 3 << 20)
+
+    /// Returns the process that serves the next statement, which has `text`.
+    private func backend(
+        of pool: ConnectionPool,
+        sending text: String = "short"
+    ) async throws -> Int {
+        try await pool.execute(
+            "SELECT pg_backend_pid() AS pid, length(\(text)) AS length"
+        )[0].decode("pid")
+    }
+
     private var lockKey: Int64 { Int64(TestDatabase.current.schema.hashValue) }
 
     @Test func sequentialCallersShareOneConnection() async throws {
@@ -40,28 +53,18 @@ import TransferTestSupport
     /// libpq keeps a buffer of the longest statement for as long as its connection lives.
     @Test func connectionEndsAfterStatementOfManyBytes() async throws {
         let pool = TestDatabase.current.pool(connectionsMax: 1)
-        func backend(sending text: String) async throws -> Int {
-            try await pool.execute(
-                "SELECT pg_backend_pid() AS pid, length(\(text)) AS length"
-            )[0].decode("pid")
-        }
-        let first = try await backend(sending: "short")
-        #expect(try await backend(sending: String(repeating: "x", count: 3 << 20)) == first)
-        #expect(try await backend(sending: "short") != first)
+        let first = try await backend(of: pool)
+        #expect(try await backend(of: pool, sending: Self.manyBytes) == first)
+        #expect(try await backend(of: pool) != first)
     }
 
     /// A new connection knows no statement yet: each of them takes longer once.
     @Test func statementOfManyBytesLeavesTheConnectionsOfOthers() async throws {
         let pool = TestDatabase.current.pool(connectionsMax: 2)
-        func backend(sending text: String) async throws -> Int {
-            try await pool.execute(
-                "SELECT pg_backend_pid() AS pid, length(\(text)) AS length"
-            )[0].decode("pid")
-        }
-        let first = try await backend(sending: "short")
+        let first = try await backend(of: pool)
         for _ in 0..<3 {
-            #expect(try await backend(sending: String(repeating: "x", count: 3 << 20)) != first)
-            #expect(try await backend(sending: "short") == first)
+            #expect(try await backend(of: pool, sending: Self.manyBytes) != first)
+            #expect(try await backend(of: pool) == first)
         }
     }
 
@@ -78,7 +81,7 @@ import TransferTestSupport
             held.store(false, ordering: .sequentiallyConsistent)
         }
         try await eventually("the loop is held") { held.load(ordering: .sequentiallyConsistent) }
-        let text = String(repeating: "x", count: 3 << 20)
+        let text = Self.manyBytes
         let rows = try await pool.execute("SELECT length(\(text)) AS length")
         let wasHeld = held.load(ordering: .sequentiallyConsistent)
         answered.signal()
@@ -97,16 +100,13 @@ import TransferTestSupport
         _ = try await other.execute("SELECT pg_advisory_lock(\(lockKey))")
         async let held = pool.execute("SELECT pg_advisory_lock_shared(\(lockKey))")
         try await waitUntilBlocked(1, seenBy: other)
-        let text = String(repeating: "x", count: 3 << 20)
+        let text = Self.manyBytes
         let long = Task { try await pool.execute("SELECT length(\(text)) AS length") }
         long.cancel()
         _ = await long.result
         try await eventually("it is open") { pool.usage.open == 2 }
-        func backend() async throws -> Int {
-            try await pool.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
-        }
-        #expect(try await backend() != backend())
-        #expect(try await backend() == backend())
+        #expect(try await backend(of: pool) != backend(of: pool))
+        #expect(try await backend(of: pool) == backend(of: pool))
         _ = try await other.execute("SELECT pg_advisory_unlock(\(lockKey))")
         _ = try await held
         await pool.close()
