@@ -37,8 +37,8 @@ final class PackFile: Sendable {
         self.place = place
         self.container = container
         self.descriptor = descriptor
-        // Whoever was faster may remove it.
-        guard lock() else { return nil }
+        // Whoever was faster may remove it, or has.
+        guard lock(), hasName else { return nil }
     }
 
     deinit { close(descriptor) }

@@ -45,6 +45,7 @@ extension Container {
     /// Removes a file that is no longer needed; a failure is logged.
     ///
     /// - Returns: whether the file is gone.
+    @discardableResult
     func discard(_ place: Place, _ logger: Logger) -> Bool {
         do throws(StorageError) {
             try removePart(at: place)

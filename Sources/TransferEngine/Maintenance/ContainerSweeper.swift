@@ -16,6 +16,9 @@ actor ContainerSweeper {
     /// The maximum age of results in a search that is not thorough; many earlier searches have
     /// asked for older ones.
     static let resultAgeMax: Duration = .seconds(26 * 3600)
+    /// The maximum time since the last change of a pack that ``removeEmptyPacks(of:)`` opens; its
+    /// writer has closed it, or is dead, long before.
+    static let emptyPackAgeMax: Duration = .seconds(600)
 
     /// A file that may belong to nobody.
     enum Leftover: Sendable {
@@ -88,7 +91,7 @@ actor ContainerSweeper {
                 walks[place] = nil
                 break
             }
-            let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
+            let path = Self.path(of: entry, of: tenant)
             let place = Container.Place(String(path), tenant: tenant)
             let kind = Leftover(path: path)
             guard kind != nil || place.isPack,
@@ -98,6 +101,11 @@ actor ContainerSweeper {
             batch.leftovers += kind.map { [($0, place)] } ?? leftovers(inPackAt: place, of: tenant)
         }
         return batch
+    }
+
+    /// Returns the path of an entry in its tenant's container.
+    private static func path(of entry: ContainerWalk.Entry, of tenant: TenantID) -> Substring {
+        "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
     }
 
     /// Returns the results in a pack, or the pack if it has none.
@@ -135,6 +143,20 @@ actor ContainerSweeper {
     /// - Returns: the number of files that are gone.
     func remove(_ places: [Container.Place]) -> Int {
         places.count { container.discard($0, logger) }
+    }
+
+    /// Removes a tenant's packs that have neither results nor a writer, of those changed lately.
+    ///
+    /// While its writer lives, a pack stays when its last result goes; and the writer may be killed,
+    /// or lack what it takes, before it has removed the pack.
+    func removeEmptyPacks(of tenant: TenantID) throws(StorageError) {
+        let walk = try container.walk(Self.path(of: tenant, ResultLocation.packFolder))
+        while let entry = walk.next() {
+            let place = Container.Place(String(Self.path(of: entry, of: tenant)), tenant: tenant)
+            guard place.isPack, let age = container.age(of: entry), age <= Self.emptyPackAgeMax
+            else { continue }
+            container.discard(place, logger)
+        }
     }
 
     /// Removes files of a tenant that is being removed, whatever they are, and its folders after the

@@ -71,6 +71,17 @@ extension Pruner {
         }
     }
 
+    /// Removes the packs that have neither results nor a writer; nothing in them has to be asked about.
+    func sweepEmptyPacks() async {
+        do throws(StorageError) {
+            for tenant in try await files.tenants() {
+                try await files.removeEmptyPacks(of: tenant)
+            }
+        } catch {
+            logger.warning("packs not checked", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Removes the part files and bodies that no row names: a worker that was only asleep when it
     /// was declared dead, and was then killed, leaves such files.
     ///

@@ -112,6 +112,10 @@ package struct Pruner: Service {
                 try await sweepBodies()
                 return .rest
             },
+            Chore("empty packs", every: Self.endInterval) { () throws(StoreError) in
+                await sweepEmptyPacks()
+                return .rest
+            },
             chore("expired tasks") { () throws(StoreError) in
                 try await sweep(stores.retention.pruneExpiredTasks)
             },

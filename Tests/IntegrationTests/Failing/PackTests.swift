@@ -76,4 +76,28 @@ import TransferWire
         #expect(try await directory.verify().status == 0)
         #expect(try directory.holdsOnlyResults(ids))
     }
+
+    /// While its writer lives, a pack stays when its last result goes.
+    @Test func aKilledProcessLeavesNoEmptyPack() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let first = try await ServiceProcess(in: directory)
+        let client = try first.client(key: directory.apiKey())
+        try await client.makeSession("s", SessionRequest(kind: "ephemeral"))
+        _ = try await client.submit(requests(0..<3, origin), toSession: "s")
+        try await eventually("all have ended") {
+            try await client.session("s").outstanding == 0
+        }
+        #expect(try directory.emptyPacks().isEmpty)
+        try await client.invalidateSession("s")
+        try await eventually("the results are gone") { try directory.files().isEmpty }
+        _ = await first.killNow()
+        #expect(try directory.emptyPacks().count == 1)
+        let second = try await ServiceProcess(in: directory)
+        try await eventually("the pack is gone", within: .seconds(20)) {
+            try directory.emptyPacks().isEmpty
+        }
+        #expect(await second.terminate() == 0)
+    }
 }

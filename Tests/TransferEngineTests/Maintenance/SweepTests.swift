@@ -20,9 +20,12 @@ import TransferTestSupport
         case nobody, nobodyYet
     }
 
-    private func pruner(_ fixture: EngineFixture) throws -> Pruner {
+    private func pruner(
+        _ fixture: EngineFixture,
+        of database: Database? = nil
+    ) throws -> Pruner {
         try Pruner(
-            stores: EngineStores(fixture.stores.database),
+            stores: EngineStores(database ?? fixture.stores.database),
             container: Container(directory: fixture.directory),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
@@ -203,13 +206,8 @@ import TransferTestSupport
         let packs = Packs(container)
         var kept: Set<String> = []
         func add(_ task: TaskID, _ fence: Fence, isKept: Bool) throws {
+            try self.add(task, fence, to: packs, container, fixture)
             let path = ResultLocation.partPath(of: task, destination: nil, fence: fence)
-            let place = Container.Place(path, tenant: fixture.tenant)
-            try container.prepareDirectory(of: place)
-            let packed = [UInt8](repeating: 7, count: 100).withUnsafeBytes {
-                packs.add($0, of: task, fence: fence, tenant: fixture.tenant, at: place)
-            }
-            #expect(packed != nil)
             if isKept { kept.insert(path) }
         }
         for (index, owner) in Owner.allCases.enumerated() where owner != .nobodyYet {
@@ -237,32 +235,61 @@ import TransferTestSupport
         let container = try Container(directory: fixture.directory)
         let packs = Packs(container)
         let fence = Fence(incarnation: 3, counter: 1)
-        let place = Container.Place(
-            partOf: task,
-            destination: nil,
-            fence: fence,
-            tenant: fixture.tenant
-        )
-        try container.prepareDirectory(of: place)
-        func add() -> PackedResult? {
-            [1, 2, 3].withUnsafeBytes {
-                packs.add($0, of: task, fence: fence, tenant: fixture.tenant, at: place)
-            }
-        }
-        _ = add()
-        try container.removePart(at: place)
+        try add(task, fence, to: packs, container, fixture)
+        try container.removePart(at: place(of: task, fence, fixture))
         let path = ResultLocation.packPath(of: fence)
         let file = "\(fixture.directory)/\(fixture.tenant)/\(path)"
         try age(file, hours: 2)
         try await pruner(fixture).sweepFiles()
         #expect(FileManager.default.fileExists(atPath: file))
-        #expect(add() != nil)
+        try add(task, fence, to: packs, container, fixture)
         packs.close()
-        try container.removePart(at: place)
+        try container.removePart(at: place(of: task, fence, fixture))
         // As a killed process leaves it.
         try self.place(path, fixture)
         try await pruner(fixture).sweepFiles()
         #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    @Test func anEmptyPackGoesSoonAfterItsWriter() async throws {
+        let fixture = try await EngineFixture()
+        let task = TaskID(.version7())
+        let container = try Container(directory: fixture.directory)
+        let packs = Packs(container)
+        let size = Int64(ResultLocation.packFences)
+        let fences = (0..<4).map { Fence(incarnation: 3, counter: $0 * size) }
+        for fence in fences[..<2] { try add(task, fence, to: packs, container, fixture) }
+        try container.removePart(at: place(of: task, fences[0], fixture))
+        try place(ResultLocation.packPath(of: fences[2]), fixture, hours: 0)
+        // What lies there for longer is left to the search for files of nobody.
+        try place(ResultLocation.packPath(of: fences[3]), fixture, hours: 0.5)
+        try await pruner(fixture).sweepEmptyPacks()
+        let kept = [fences[0], fences[1], fences[3]].map { ResultLocation.packPath(of: $0) }
+        #expect(try files(fixture) == Set(kept.map { "\(fixture.tenant)/\($0)" }))
+    }
+
+    private func place(
+        of task: TaskID,
+        _ fence: Fence,
+        _ fixture: EngineFixture
+    ) -> Container.Place {
+        Container.Place(partOf: task, destination: nil, fence: fence, tenant: fixture.tenant)
+    }
+
+    /// Adds a result to a pack.
+    private func add(
+        _ task: TaskID,
+        _ fence: Fence,
+        to packs: Packs,
+        _ container: Container,
+        _ fixture: EngineFixture
+    ) throws {
+        let place = place(of: task, fence, fixture)
+        try container.prepareDirectory(of: place)
+        let packed = [UInt8](repeating: 7, count: 100).withUnsafeBytes {
+            packs.add($0, of: task, fence: fence, tenant: fixture.tenant, at: place)
+        }
+        #expect(packed != nil)
     }
 
     @Test func oldResultsAreAskedForByAThoroughSearchOnly() async throws {
@@ -356,15 +383,9 @@ import TransferTestSupport
         #expect(try files(fixture) == before)
         var settings = StoreSettings()
         settings.resultRetention = .seconds(-60)
-        let eager = try Pruner(
-            stores: EngineStores(Database(pool: TestDatabase.current.pool(), settings: settings)),
-            container: Container(directory: fixture.directory),
-            retention: Pruner.Retention(
-                events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600),
-                sessions: .seconds(30 * 24 * 3600)
-            ),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let eager = try pruner(
+            fixture,
+            of: Database(pool: TestDatabase.current.pool(), settings: settings)
         )
         try await eager.expireTasks()
         #expect(try files(fixture) == ["\(fixture.tenant)/a/named"])

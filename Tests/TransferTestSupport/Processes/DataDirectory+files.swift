@@ -10,12 +10,11 @@ extension DataDirectory {
     ///
     /// In place of a pack it has the files that the results in it would have.
     package func files() throws -> [String: [String]] {
-        let files = FileManager.default
-        let all = files.enumerator(atPath: containers)?.allObjects ?? []
         var found: [String: [String]] = [:]
-        for case let name as String in all {
+        for name in names {
             // A file that disappears meanwhile does not count.
-            guard let attributes = try? files.attributesOfItem(atPath: "\(containers)/\(name)"),
+            let path = "\(containers)/\(name)"
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
                 attributes[.type] as? FileAttributeType == .typeRegular
             else { continue }
             let inode = "\(attributes[.systemFileNumber] ?? "")"
@@ -30,6 +29,19 @@ extension DataDirectory {
             }
         }
         return found
+    }
+
+    /// Returns the packs without results, also those that their writers still have open.
+    package func emptyPacks() throws -> [String] {
+        try names.filter { name in
+            guard let place = place(name), place.isPack else { return false }
+            return try Container(directory: containers).attempts(inPackAt: place)?.isEmpty ?? true
+        }
+    }
+
+    private var names: [String] {
+        let all = FileManager.default.enumerator(atPath: containers)?.allObjects ?? []
+        return all.compactMap { $0 as? String }
     }
 
     /// Returns the bytes of one of ``files()``.
