@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TransferModel
 
@@ -40,43 +41,126 @@ enum AttemptRuns {
         "worker > \(incarnation) AND first_fence > \(Fence.all(of: incarnation).upperBound)"
     }
 
-    /// The order of runs `q` of the queue in which those follow each other whose tasks become one run
-    /// of attempts.
-    static let order: Query = """
-        ORDER BY q.session_id, q.host_key, q.attempt, q.began_at, \(block(of: "q.last_task_id"))
-        """
-
-    /// Returns the statement that stores attempts `(attempt_run, run, task_id, fence)` of tasks from
-    /// runs of the queue, `(run, session_id, host_key, number, began_at)`.
+    /// Returns the query that gives fences, from `first` on, to the tasks of `runs` of the queue,
+    /// `(session_id, host_key, attempt, began_at, last_task_id, task_ids)`.
     ///
-    /// The fences of each `attempt_run` follow each other in the order of the tasks.
-    static func insert(_ attempts: Query, of runs: Query) -> Query {
+    /// Those of a run follow each other, and so do those of all runs that are to share a row.
+    static func number(_ runs: Query, from first: Fence) -> Query {
         """
-        INSERT INTO attempt_run (
-            first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
-        SELECT k.first_fence, r.session_id, r.host_key, r.number, r.began_at,
-            \(block(of: "k.task_ids[1]")), k.task_ids, \(everything) >> cardinality(k.task_ids)
-        FROM (
-            SELECT min(a.run) AS run, min(a.fence) AS first_fence,
-                array_agg(a.task_id ORDER BY a.fence) AS task_ids
-            FROM (\(attempts)) a (attempt_run, run, task_id, fence) GROUP BY a.attempt_run
-        ) k JOIN \(runs) r USING (run)
+        SELECT q.session_id, q.host_key, (q.attempt + 1)::smallint AS number,
+            coalesce(q.began_at, statement_timestamp()) AS began_at, q.block,
+            -- A copy, for the queue's may be compressed, and each look at an element would undo that.
+            q.task_ids[:] AS task_ids,
+            q.last_task_id, get_byte(uuid_send(q.task_ids[1]), 15) AS first_byte,
+            \(first.rawValue) + sum(cardinality(q.task_ids)) OVER in_order
+                - cardinality(q.task_ids) AS first_fence,
+            count(*) OVER alike > 1 AS is_shared,
+            -- Mostly none has left a part, which one look tells for the whole run: no other task is
+            -- between its first and its last.
+            (SELECT true FROM partial x
+            WHERE x.task_id BETWEEN q.task_ids[1] AND q.last_task_id LIMIT 1) AS has_parts
+        FROM (SELECT *, \(block(of: "last_task_id")) AS block FROM (\(runs)) q) q
+        WINDOW alike AS (PARTITION BY q.session_id, q.host_key, q.attempt, q.began_at, q.block),
+            in_order AS (
+                ORDER BY q.session_id, q.host_key, q.attempt, q.began_at, q.block, q.last_task_id
+                ROWS UNBOUNDED PRECEDING)
         """
     }
 
-    /// Selects the attempts of the items `i` of a CTE `item`, for ``take(_:)``.
-    static let selectOfItems: Query = """
-        SELECT i.*, r.first_fence, (i.fence - r.first_fence)::int AS place_in_run
-        FROM item i CROSS JOIN LATERAL (\(runOfFence)) r
+    /// The statement that stores the attempts of a CTE `run` of ``number(_:from:)``, without those of a
+    /// CTE `part`, `(fence)`.
+    static let insert: Query = """
+        INSERT INTO attempt_run (
+            first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
+        SELECT k.first_fence, k.session_id, k.host_key, k.number, k.began_at, k.block, k.task_ids,
+            k.gone
+        FROM (
+            SELECT s.*, (\(everything) >> cardinality(s.task_ids)) | coalesce((
+                SELECT bit_or(set_bit(\(nothing), (p.fence - s.first_fence)::int, 1)) FROM part p
+                WHERE p.fence >= s.first_fence AND p.fence < s.first_fence + cardinality(s.task_ids)
+            ), \(nothing)) AS gone
+            FROM (
+                SELECT first_fence, session_id, host_key, number, began_at, block, task_ids
+                FROM run WHERE NOT is_shared
+                UNION ALL
+                SELECT min(r.first_fence), r.session_id, r.host_key, r.number, r.began_at, r.block,
+                    array_agg(k.task_id ORDER BY r.first_fence, k.place)
+                FROM run r
+                CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
+                WHERE r.is_shared
+                GROUP BY r.session_id, r.host_key, r.number, r.began_at, r.block
+            ) s
+        ) k
+        WHERE k.gone <> \(everything)
         """
 
-    /// The query for the only run that may have the attempt of an item `i`.
-    private static let runOfFence: Query = """
-        SELECT one_run.first_fence FROM attempt_run one_run
-        WHERE one_run.first_fence <= i.fence
-            AND one_run.first_fence > i.fence - \(Int64(lengthMax))
+    /// Attempts in groups, each of which is mostly in one run: its fences differ as the identifiers of
+    /// its tasks do.
+    struct Groups {
+        /// The fence of the first of each group.
+        private(set) var leaders: [Int64] = []
+        /// The group of each attempt, from 1.
+        private(set) var numbers: [Int32] = []
+
+        init(_ tasks: [UUID], _ fences: [Int64]) {
+            for index in tasks.indices {
+                if index == 0
+                    || !tasks[index].isInBlock(of: tasks[index - 1])
+                    || fences[index] <= fences[index - 1]
+                    || fences[index] - fences[index - 1]
+                        != Int64(tasks[index].uuid.15) - Int64(tasks[index - 1].uuid.15)
+                {
+                    leaders.append(fences[index])
+                }
+                numbers.append(Int32(leaders.count))
+            }
+        }
+    }
+
+    /// The CTEs of ``take(_:)`` for the items of a CTE `item`, `(task_id, fence, run_group, …)`, that
+    /// meet `condition`.
+    ///
+    /// One look finds the run of a group. An item that is not in it is looked for by itself.
+    static func takeItems(in groups: Groups, if condition: Query = "true") -> Query {
+        """
+        group_run AS MATERIALIZED (
+            SELECT array_agg(l.fence ORDER BY l.place) AS leaders,
+                array_agg(coalesce(r.first_fence, 0) ORDER BY l.place) AS firsts,
+                array_agg(coalesce(r.end_fence, 0) ORDER BY l.place) AS ends
+            FROM unnest(\(groups.leaders)) WITH ORDINALITY AS l (fence, place)
+            LEFT JOIN LATERAL (\(run(of: "l.fence"))) r ON true
+        ),
+        \(take("""
+            SELECT i.*, (i.fence - i.first_fence)::int AS place_in_run
+            FROM (
+                -- Not merged with the query around it, which would do this twice.
+                SELECT i.*, CASE
+                    WHEN i.fence >= \(ofGroup("firsts")) AND i.fence < \(ofGroup("ends"))
+                        THEN \(ofGroup("firsts"))
+                    WHEN i.fence <> \(ofGroup("leaders"))
+                        THEN (SELECT r.first_fence FROM (\(run(of: "i.fence"))) r)
+                    END AS first_fence
+                FROM item i WHERE \(condition) OFFSET 0
+            ) i WHERE i.first_fence IS NOT NULL
+            """))
+        """
+    }
+
+    /// Returns the element of an array of `group_run` that belongs to an item `i`.
+    private static func ofGroup(_ array: Query) -> Query {
+        "(SELECT \(array) FROM group_run)[i.run_group]"
+    }
+
+    /// Returns the query for the only run that may have the attempt with a fence.
+    private static func run(of fence: Query) -> Query {
+        """
+        SELECT one_run.first_fence, one_run.first_fence + cardinality(one_run.task_ids) AS end_fence
+        FROM attempt_run one_run
+        WHERE one_run.first_fence <= \(fence)
+            AND one_run.first_fence > \(fence) - \(Int64(lengthMax))
         ORDER BY one_run.first_fence DESC LIMIT 1
         """
+    }
 
     /// Returns the statement that locks the runs of attempts, for a transaction in which more than one
     /// statement takes some of them.
@@ -85,7 +169,7 @@ enum AttemptRuns {
         SELECT FROM attempt_run r
         WHERE r.first_fence = ANY (ARRAY(
             SELECT r.first_fence FROM unnest(\(fences.map(\.rawValue))) AS i (fence)
-            CROSS JOIN LATERAL (\(runOfFence)) r))
+            CROSS JOIN LATERAL (\(run(of: "i.fence"))) r))
         ORDER BY r.first_fence FOR UPDATE
         """
     }
@@ -170,16 +254,18 @@ enum AttemptRuns {
     /// Returns the statement that gives attempts rows of their own, so that these can be changed; it
     /// comes before any other statement of its transaction that locks an attempt.
     static func separate(_ tasks: [TaskID], _ fences: [Fence]) -> Query {
-        """
-        WITH item AS MATERIALIZED (
-            SELECT * FROM unnest(\(tasks.map(\.uuid)), \(fences.map(\.rawValue)))
-                AS i (task_id, fence)
-        ),
-        \(take(selectOfItems))
-        \(insertRows)
-        SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at
-        FROM from_run
-        """
+        let (tasks, fences) = (tasks.map(\.uuid), fences.map(\.rawValue))
+        let groups = Groups(tasks, fences)
+        return """
+            WITH item AS MATERIALIZED (
+                SELECT * FROM unnest(\(tasks), \(fences), \(groups.numbers))
+                    AS i (task_id, fence, run_group)
+            ),
+            \(takeItems(in: groups))
+            \(insertRows)
+            SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at
+            FROM from_run
+            """
     }
 
     /// Returns the statement that gives attempts of workers that are not registered rows of their

@@ -22,15 +22,23 @@ extension CountStore {
     /// longer kept; with neither, something happened to it where it is. Bytes count only for a task
     /// that has ended.
     static func recordMoves(_ moves: Query) -> Query {
+        recordCounted(
+            """
+            SELECT session_id, from_state, to_state, count(*), sum(bytes_received)::bigint,
+                sum(bytes_sent)::bigint
+            FROM (\(moves)) m GROUP BY session_id, from_state, to_state
+            """
+        )
+    }
+
+    /// Returns the same statement for moves that are counted,
+    /// `(session_id, from_state, to_state, tasks, bytes_received, bytes_sent)`.
+    static func recordCounted(_ moves: Query) -> Query {
         """
         INSERT INTO task_move (
             tenant_id, session_id, from_state, to_state, tasks, bytes_received, bytes_sent)
         SELECT s.tenant_id, m.*
-        FROM (
-            SELECT session_id, from_state, to_state, count(*), sum(bytes_received)::bigint,
-                sum(bytes_sent)::bigint
-            FROM (\(moves)) m GROUP BY session_id, from_state, to_state
-        ) m
+        FROM (\(moves)) m
         CROSS JOIN LATERAL (SELECT tenant_id FROM session WHERE id = m.session_id LIMIT 1) s
         """
     }

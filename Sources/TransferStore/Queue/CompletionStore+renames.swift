@@ -104,6 +104,7 @@ extension CompletionStore {
         let partFences = pendingRenames.map(\.partFence.rawValue)
         let results = pendingRenames.map(\.result)
         let files = pendingRenames.map(\.file)
+        let groups = AttemptRuns.Groups(tasks, fences)
         return """
             WITH item AS (
                 SELECT * FROM unnest(
@@ -111,13 +112,15 @@ extension CompletionStore {
                     \(results.map { Int16(clamping: $0.httpStatus) }),
                     \(results.map(\.bytesReceived)),
                     \(results.map(StoredResponseHead.text(of:))), \(files.map { $0?.inode }),
-                    \(files.map { $0?.bornAtNanoseconds })
+                    \(files.map { $0?.bornAtNanoseconds }), \(groups.numbers)
                 ) AS i (task_id, fence, part_fence, http_status, bytes_received,
-                    response_head, inode, inode_born_at_ns)
+                    response_head, inode, inode_born_at_ns, run_group)
             ),
-            \(AttemptRuns.take(AttemptRuns.selectOfItems)),
+            \(AttemptRuns.takeItems(in: groups)),
             from_row AS MATERIALIZED (
-                SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
+                SELECT i.task_id, i.fence, i.part_fence, i.http_status, i.bytes_received,
+                    i.response_head, i.inode, i.inode_born_at_ns, a.worker, a.number, a.session_id,
+                    a.started_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
                 WHERE i.task_id NOT IN (SELECT f.task_id FROM from_run f)
             ),

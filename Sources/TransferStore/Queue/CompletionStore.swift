@@ -19,8 +19,8 @@ extension CompletionStore {
         LIMIT 1 FOR UPDATE
         """
 
-    /// The items that end an attempt in a run.
-    static let endsOfRuns: Query = "\(AttemptRuns.selectOfItems) WHERE i.outcome <> 'completed'"
+    /// Whether an item `i` may end an attempt in a run.
+    static let endsInRun: Query = "i.outcome <> 'completed'"
 
     /// Whether an item `i` may end an attempt with a row of its own, because no run had it.
     static let endsRow: Query = """
@@ -42,19 +42,20 @@ extension CompletionStore {
 
     static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> [Query] {
         let columns = try AttemptEndColumns(attemptEnds)
+        let groups = AttemptRuns.Groups(columns.tasks, columns.fences)
         let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
                     \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
                     \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
-                    \(columns.delays), \(columns.abandoned), \(columns.measurements)
+                    \(columns.delays), \(columns.abandoned), \(columns.measurements), \(groups.numbers)
                 ) AS i (
                     place, task_id, fence, outcome, bytes_received, bytes_sent, failure, delay_ms,
-                    abandoned, measurements)
+                    abandoned, measurements, run_group)
             ),
             -- 1. Each row reports its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
-            \(AttemptRuns.take(Self.endsOfRuns)),
+            \(AttemptRuns.takeItems(in: groups, if: Self.endsInRun)),
             from_row AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome,
                     -- Only the row knows this if the worker died.

@@ -4,14 +4,16 @@ import TransferModel
 /// The ends of attempts that ended their tasks and left nothing behind, as an array per column, for
 /// `unnest`.
 struct PlainEndColumns {
-    /// The place of each end in the argument, from 1: the order of its events.
+    /// The place of each end in the argument, from 1: the order of its events. Empty if they are in the
+    /// order of their tasks.
     var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []
     var outcomes: [String] = []
     var bytesReceived: [Int64] = []
+    /// Empty if none has sent any.
     var bytesSent: [Int64] = []
-    /// Empty if there are none, which `unnest` reads as NULLs.
+    /// Empty if there are none.
     var failures: [String?] = []
     /// One for each end, as the other columns of an outcome need not be: together they are as long as
     /// the longest of them, and an end without its row in them would have no outcome.
@@ -51,8 +53,10 @@ struct PlainEndColumns {
             bytesSent.append(attemptEnd.bytesSent)
             measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
         }
-        if failures.allSatisfy({ $0 == nil }) { failures = [] }
-        if responseBodies.allSatisfy({ $0 == nil }) { responseBodies = [] }
+        if sorted.elementsEqual(attemptEnds.indices) { places = [] }
+        if bytesSent.allSatisfy({ $0 == 0 }) { bytesSent = [] }
+        failures = failures.column()
+        responseBodies = responseBodies.column()
     }
 
     private mutating func append(

@@ -110,35 +110,20 @@ extension QueueStore {
                 RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at,
                     p.task_ids[: p.taken] AS task_ids
             ),
-            run AS MATERIALIZED (
-                SELECT row_number() OVER (\(AttemptRuns.order), q.last_task_id) AS run,
-                    dense_rank() OVER (\(AttemptRuns.order)) AS attempt_run,
-                    q.session_id, q.host_key, (q.attempt + 1)::smallint AS number,
-                    coalesce(q.began_at, statement_timestamp()) AS began_at, q.task_ids,
-                    -- Mostly none has left a part, which one look tells for the whole run: no other
-                    -- task is between its first and its last.
-                    (SELECT true FROM partial x
-                    WHERE x.task_id BETWEEN q.task_ids[1] AND q.last_task_id LIMIT 1) AS has_parts
-                FROM (SELECT * FROM whole UNION ALL SELECT * FROM head) q
+            run AS MATERIALIZED (\(AttemptRuns.number("""
+                SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM whole
+                UNION ALL
+                SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM head
+                """, from: fences.first))),
+            part AS MATERIALIZED (
+                SELECT k.task_id, r.first_fence + k.place - 1 AS fence, r.number, r.session_id,
+                    r.host_key, r.began_at, \(Self.partialColumns)
+                FROM run r
+                CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
+                JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+                WHERE r.has_parts
             ),
-            gone AS MATERIALIZED (
-                SELECT k.task_id, k.place, r.run, r.attempt_run, r.session_id, r.host_key, r.number,
-                    r.began_at, r.has_parts
-                FROM run r CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY
-                    AS k (task_id, place)
-            ),
-            taken AS MATERIALIZED (
-                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER (
-                        ORDER BY x.task_id, k.run, k.place) - 1 AS fence,
-                    k.run, k.attempt_run, k.number, k.session_id, k.host_key, k.began_at,
-                    \(Self.partialColumns)
-                FROM gone k
-                LEFT JOIN partial x ON x.task_id = ANY (
-                    CASE WHEN k.has_parts THEN ARRAY[k.task_id] END)
-            ),
-            begun AS (\(AttemptRuns.insert("""
-                SELECT attempt_run, run, task_id, fence FROM taken WHERE partial_fence IS NULL
-                """, of: "run"))),
+            begun AS (\(AttemptRuns.insert)),
             -- What continues a part file has received something already.
             continued AS (
                 INSERT INTO attempt (
@@ -146,14 +131,15 @@ extension QueueStore {
                     bytes_expected)
                 SELECT task_id, fence, \(fences.incarnation), number, session_id, host_key,
                     began_at, bytes_durable, bytes_total
-                FROM taken WHERE partial_fence IS NOT NULL
+                FROM part
             ),
-            move_row AS (\(CountStore.recordMoves("""
+            move_row AS (\(CountStore.recordCounted("""
                 SELECT session_id, 'queued'::task_state AS from_state,
-                    'running'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
-                FROM taken
+                    'running'::task_state AS to_state, sum(cardinality(task_ids)) AS tasks,
+                    0 AS bytes_received, 0 AS bytes_sent
+                FROM run GROUP BY session_id
                 """)))
-            \(Self.selectTasks(of: "taken"))
+            \(Self.selectTasksOfRuns)
             """
         // A claim that is lost in a power cut leaves its tasks in the queue, and the fences given
         // out with it are refused later. A claim that has effects is flushed with the pending
@@ -219,27 +205,57 @@ extension QueueStore {
         _ = try await database.run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
     }
 
-    /// Returns the query for the tasks of `attempts`, whose rows also have ``partialColumns``.
-    static func selectTasks(of attempts: Query, _ columns: Query = "") -> Query {
+    /// The query for the tasks of a claim, from `run` and `part`.
+    ///
+    /// A run's tasks lie together in the index, and their identifiers differ by one from each to the
+    /// next: so one look-up finds all of them, and its last byte tells the place of each.
+    private static let selectTasksOfRuns: Query = """
+        SELECT \(columns(ofFence: "r.first_fence + p.place - 1", run: "r", part: "x"))
+        FROM run r
+        CROSS JOIN LATERAL (
+            SELECT * FROM task t WHERE t.id BETWEEN r.task_ids[1] AND r.last_task_id
+            LIMIT \(AttemptRuns.lengthMax)
+        ) t
+        CROSS JOIN LATERAL (
+            SELECT get_byte(uuid_send(t.id), 15) - r.first_byte + 1 AS place
+        ) p
+        LEFT JOIN part x ON x.task_id = t.id
+        WHERE t.id = r.task_ids[p.place]
         """
-        SELECT a.task_id, a.fence, a.number, a.session_id, t.host_key, t.priority_rank, t.url,
-            t.headers, t.destination_path, t.destination_overwrite, t.options, t.kind, t.method,
-            t.upload_path, t.upload_is_staged, t.upload_data, t.upload_is_copy,
-            (date_part('epoch', clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
-            a.partial_fence, a.source_task_id, a.ranges, a.boot_id, a.bytes_durable, a.bytes_total,
-            a.validator, \(ofSource("y.destination_path")) AS source_destination_path,
-            \(ofSource("y.destination_overwrite")) AS source_destination_overwrite \(columns)
+
+    /// Returns the query for the tasks of `attempts`, whose rows also have ``partialColumns``.
+    static func selectTasks(of attempts: Query, _ more: Query) -> Query {
+        """
+        SELECT \(columns(ofFence: "a.fence", run: "a", part: "a")) \(more)
         FROM \(attempts) a
         -- Look-ups by key whatever the statistics say (docs/decisions/0023).
         CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = a.task_id LIMIT 1) t
         """
     }
 
-    /// Returns the query for `column` of the task whose part file an attempt `a` continues.
-    private static func ofSource(_ column: Query) -> Query {
+    /// Returns the columns of an attempt at a task `t`.
+    private static func columns(
+        ofFence fence: Query,
+        run: Query,
+        part: Query
+    ) -> Query {
         """
-        CASE WHEN a.source_task_id IS NOT NULL THEN (
-            SELECT \(column) FROM task y WHERE y.id = a.source_task_id) END
+        t.id AS task_id, \(fence) AS fence, \(run).number, \(run).session_id, t.host_key,
+        t.priority_rank, t.url, t.headers, t.destination_path, t.destination_overwrite, t.options,
+        t.kind, t.method, t.upload_path, t.upload_is_staged, t.upload_data, t.upload_is_copy,
+        (date_part('epoch', clock_timestamp() - \(run).began_at) * 1000)::bigint AS elapsed_ms,
+        \(part).partial_fence, \(part).source_task_id, \(part).ranges, \(part).boot_id,
+        \(part).bytes_durable, \(part).bytes_total, \(part).validator,
+        \(ofSource("y.destination_path", of: part)) AS source_destination_path,
+        \(ofSource("y.destination_overwrite", of: part)) AS source_destination_overwrite
+        """
+    }
+
+    /// Returns the query for `column` of the task whose part file a `part` is.
+    private static func ofSource(_ column: Query, of part: Query) -> Query {
+        """
+        CASE WHEN \(part).source_task_id IS NOT NULL THEN (
+            SELECT \(column) FROM task y WHERE y.id = \(part).source_task_id) END
         """
     }
 

@@ -1,9 +1,10 @@
 import Foundation
 import TransferModel
 
-/// The submissions as an array per column, for `unnest`.
+/// The submissions as an array per column, for `unnest`; a column of NULLs is empty.
 struct SubmissionColumns {
-    /// The batch of each submission, from 1; submissions of a batch are adjacent.
+    /// The batch of each submission, from 1; submissions of a batch are adjacent. Empty if there is one
+    /// batch.
     let batches: [Int64]
     /// The number of submissions in each batch; ``haveData`` says whether data tasks are among
     /// them.
@@ -13,7 +14,6 @@ struct SubmissionColumns {
     let hostKeys: [Int64]
     let ranks: [Int16]
     let urls: [String]
-    /// NULL where there are none.
     let headers: [String?]
     let clientStrings: [String.UTF8View?]
     let earliestBeginAt: [Date?]
@@ -64,9 +64,12 @@ struct SubmissionColumns {
 
     init(_ submissionBatches: [SessionBatch], _ sealer: RowSealer) throws(StoreError) {
         let byBatch = submissionBatches.map(\.submissions)
-        batches = byBatch.enumerated().flatMap { index, batch in
-            repeatElement(Int64(index + 1), count: batch.count)
-        }
+        batches =
+            byBatch.count == 1
+            ? []
+            : byBatch.enumerated().flatMap { index, batch in
+                repeatElement(Int64(index + 1), count: batch.count)
+            }
         counts = byBatch.map { Int64($0.count) }
         haveData = byBatch.map { batch in batch.contains { $0.request.kind == .data } }
         let submissions = byBatch.count == 1 ? byBatch[0] : byBatch.flatMap(\.self)
@@ -90,12 +93,12 @@ struct SubmissionColumns {
                     headers: submissions[index].headers,
                     at: .headers(of: submissions[index].id, of: tenants[index])
                 )
-        }
-        clientStrings = submissions.map { $0.clientString?.utf8 }
-        earliestBeginAt = submissions.map(\.earliestBeginAt)
+        }.column()
+        clientStrings = submissions.map { $0.clientString?.utf8 }.column()
+        earliestBeginAt = submissions.map(\.earliestBeginAt).column()
         autostart = submissions.map(\.autostart)
-        paths = submissions.map { $0.destination?.path }
-        overwrites = submissions.map { $0.destination?.overwrite }
+        paths = submissions.map { $0.destination?.path }.column()
+        overwrites = submissions.map { $0.destination?.overwrite }.column()
         options = try submissions.indices.map { index throws(StoreError) in
             guard submissions[index].hasOptions else { return nil }
             return try StoredJSON.text(
@@ -103,21 +106,21 @@ struct SubmissionColumns {
                 sealer,
                 at: .url(of: submissions[index].id, of: tenants[index])
             )
-        }
+        }.column()
         kinds = submissions.map(\.request.kind.rawValue)
         // The usual method is not stored.
         methods = submissions.map { submission in
             let request = submission.request
             return request.method == request.kind.methodDefault ? nil : request.method
-        }
+        }.column()
         uploadPaths = submissions.map { submission in
             if case .file(let path) = submission.request.upload { path } else { nil }
-        }
+        }.column()
         areStaged = submissions.map { $0.request.upload == .staged }
         uploadData = try submissions.indices.map { index throws(StoreError) in
             guard let bytes = try submissions[index].uploadBytes else { return nil }
             return try sealer.seal(bytes, at: .body(of: submissions[index].id, of: tenants[index]))
-        }
+        }.column()
         areCopies = submissions.map { submission in
             if case .copy = submission.request.upload { true } else { false }
         }

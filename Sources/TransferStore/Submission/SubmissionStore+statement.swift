@@ -189,6 +189,12 @@ extension SubmissionStore {
             """
     }
 
+    /// Returns the join of items with the row of `counter` for their batch; without a condition where
+    /// that is the only one, for else each of a thousand items may go into a hash table.
+    private static func withCounter(_ columns: SubmissionColumns) -> Query {
+        columns.batches.isEmpty ? "CROSS JOIN counter c" : "JOIN counter c USING (batch)"
+    }
+
     /// Returns the CTE that stores what was asked for; expects `counter` and `given`.
     private static func insertTasks(_ columns: SubmissionColumns) -> Query {
         guard !columns.areDownloads else {
@@ -207,7 +213,7 @@ extension SubmissionStore {
                     ) AS i (
                         batch, id, host_key, priority_rank, url, headers, client_string,
                         destination_path, destination_overwrite)
-                    JOIN counter c USING (batch)
+                    \(withCounter(columns))
                 )
                 """
         }
@@ -232,7 +238,7 @@ extension SubmissionStore {
                     batch, id, host_key, priority_rank, url, headers, client_string,
                     earliest_begin_at, destination_path, destination_overwrite, options, kind,
                     method, upload_path, upload_is_staged, upload_data, upload_is_copy)
-                JOIN counter c USING (batch)
+                \(withCounter(columns))
             )
             """
     }
@@ -255,8 +261,8 @@ extension SubmissionStore {
                 ) WITH ORDINALITY AS i (
                     batch, id, host_key, priority_rank, earliest_begin_at, autostart,
                     upload_is_staged, options, place)
-                JOIN counter c USING (batch)
-                JOIN batch s USING (batch)
+                \(withCounter(columns))
+                JOIN batch s ON s.batch = c.batch
                 JOIN (
                     SELECT k.place, r.state
                     FROM run r

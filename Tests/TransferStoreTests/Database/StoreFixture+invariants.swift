@@ -119,14 +119,15 @@ extension StoreFixture {
             """
         ),
         (
-            "runs of runnable tasks are in order, do not overlap and are at home",
+            "runs of runnable tasks have no gap, do not overlap and are at home",
             """
             SELECT r.last_task_id FROM ready_run r
             CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (id, place)
             JOIN task t ON t.id = k.id
             WHERE (t.host_key, t.session_id, t.priority_rank)
                     <> (r.host_key, r.session_id, r.priority_rank)
-                OR k.place > 1 AND k.id <= r.task_ids[k.place - 1]
+                OR k.place > 1 AND get_byte(uuid_send(k.id), 15)
+                    <> get_byte(uuid_send(r.task_ids[k.place - 1]), 15) + 1
                 OR left(k.id::text, 34) <> left(r.last_task_id::text, 34)
                 OR get_byte(uuid_send(k.id), 15) / 128
                     <> get_byte(uuid_send(r.last_task_id), 15) / 128
