@@ -4,8 +4,9 @@ import TransferModel
 /// The ends of attempts that ended their tasks and left nothing behind, as an array per column, for
 /// `unnest`.
 struct PlainEndColumns {
-    /// The place of each end in the argument, from 1: the order of its events. Empty if they are in the
-    /// order of their tasks.
+    /// The place of each end in the argument, from 1: the order of its events.
+    ///
+    /// Empty if they are in the order of their tasks.
     var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []

@@ -234,11 +234,7 @@ extension QueueStore {
     }
 
     /// Returns the columns of an attempt at a task `t`.
-    private static func columns(
-        ofFence fence: Query,
-        run: Query,
-        part: Query
-    ) -> Query {
+    private static func columns(ofFence fence: Query, run: Query, part: Query) -> Query {
         """
         t.id AS task_id, \(fence) AS fence, \(run).number, \(run).session_id, t.host_key,
         t.priority_rank, t.url, t.headers, t.destination_path, t.destination_overwrite, t.options,

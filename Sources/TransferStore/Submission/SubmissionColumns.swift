@@ -3,8 +3,9 @@ import TransferModel
 
 /// The submissions as an array per column, for `unnest`; a column of NULLs is empty.
 struct SubmissionColumns {
-    /// The batch of each submission, from 1; submissions of a batch are adjacent. Empty if there is one
-    /// batch.
+    /// The batch of each submission, from 1; submissions of a batch are adjacent.
+    ///
+    /// Empty if there is one batch.
     let batches: [Int64]
     /// The number of submissions in each batch; ``haveData`` says whether data tasks are among
     /// them.
@@ -64,12 +65,7 @@ struct SubmissionColumns {
 
     init(_ submissionBatches: [SessionBatch], _ sealer: RowSealer) throws(StoreError) {
         let byBatch = submissionBatches.map(\.submissions)
-        batches =
-            byBatch.count == 1
-            ? []
-            : byBatch.enumerated().flatMap { index, batch in
-                repeatElement(Int64(index + 1), count: batch.count)
-            }
+        batches = Self.numbers(of: byBatch)
         counts = byBatch.map { Int64($0.count) }
         haveData = byBatch.map { batch in batch.contains { $0.request.kind == .data } }
         let submissions = byBatch.count == 1 ? byBatch[0] : byBatch.flatMap(\.self)
@@ -132,6 +128,13 @@ struct SubmissionColumns {
         areDownloads = submissions.allSatisfy { submission in
             submission.request == TransferRequest() && !submission.hasOptions
                 && submission.earliestBeginAt == nil
+        }
+    }
+
+    private static func numbers(of batches: [[TaskSubmission]]) -> [Int64] {
+        guard batches.count > 1 else { return [] }
+        return batches.enumerated().flatMap { index, batch in
+            repeatElement(Int64(index + 1), count: batch.count)
         }
     }
 
