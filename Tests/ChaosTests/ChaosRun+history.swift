@@ -20,10 +20,12 @@ extension ChaosRun {
         history.sessions += briefSessions.map { logOfBrief($0) }
         for task in tasks { history.tasks.append(await judged(task)) }
         let files = fleet.directory
-        // Of what is nobody's, the packs go last, within three minutes.
-        try? await eventually("nothing of nobody is left", within: .seconds(180)) {
+        // Those of failed tasks may stay, for their clients to resume from.
+        try? await eventually("no part is left", within: .seconds(20)) {
             try !files.files().keys.contains { $0.hasSuffix(".part") }
-                && files.emptyPacks().isEmpty
+        }
+        try? await eventually("no empty pack is left", within: .seconds(180)) {
+            try files.emptyPacks().isEmpty
         }
         for status in await fleet.terminate() where status != 0 {
             history.findings.append("a process ended with \(status)")
