@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 let swiftSettings: [SwiftSetting] = [
@@ -91,6 +91,12 @@ let package = Package(
         ),
         // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
         .target(name: "PollLoop", dependencies: ["CLinux", heap], swiftSettings: swiftSettings),
+        // The threads that run all tasks which are confined to no executor.
+        .target(
+            name: "TaskThreads",
+            dependencies: ["CLinux", "PollLoop", heap, deque],
+            swiftSettings: swiftSettings
+        ),
         // libcurl's multi interface on an event loop.
         .target(
             name: "Curl",
@@ -173,8 +179,8 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferContainer",
                 "TransferSecrets", "TransferMetrics", "TransferEngine", "TransferWebhooks",
-                "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
-                hummingbird, lifecycle, logging, unixSignals,
+                "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", "TaskThreads",
+                argumentParser, hummingbird, lifecycle, logging, unixSignals,
             ],
             swiftSettings: swiftSettings
         ),
@@ -234,6 +240,7 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         testTarget("PollLoop", "ChildProcess"),
+        testTarget("TaskThreads"),
         // A TCP proxy that delays, limits and breaks connections.
         .target(
             name: "FaultProxy",

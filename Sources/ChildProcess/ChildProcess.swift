@@ -17,6 +17,11 @@ package final class ChildProcess: Sendable {
     private let end = Mutex<Exit?>(nil)
     /// The group that is empty once ``end`` is known.
     private let running = DispatchGroup()
+    /// Tells callers of ends.
+    ///
+    /// A serial queue: the threads of a concurrent one can end a process that lacks descriptors
+    /// (docs/decisions/0080).
+    private static let ends = DispatchQueue(label: "child-process")
 
     /// The number of bytes after which a line is returned although it has not ended.
     private static let lineBytesMax = 64 * 1024
@@ -77,7 +82,7 @@ package final class ChildProcess: Sendable {
     /// Cancelling the task changes nothing: a started process is always waited for.
     package func exit() async -> Exit {
         await withCheckedContinuation { continuation in
-            running.notify(queue: .global()) { continuation.resume() }
+            running.notify(queue: Self.ends) { continuation.resume() }
         }
         return end.withLock { $0 } ?? .unknown
     }
@@ -100,8 +105,10 @@ package final class ChildProcess: Sendable {
     @discardableResult
     package func stop(within timeout: Duration) async -> Exit {
         signal(SIGTERM)
-        let killing = DispatchWorkItem { [self] in kill() }
-        DispatchQueue.global().asyncAfter(deadline: Self.time(after: timeout), execute: killing)
+        let killing = Task {
+            try await Task.sleep(for: timeout)
+            kill()
+        }
         defer { killing.cancel() }
         return await exit()
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 
 /// Opens `path` beneath `directory`, refusing symbolic links, magic links and any step outside it.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import TaskThreads
 
 /// The command line.
 @main
@@ -18,4 +19,14 @@ struct Transferd: AsyncParsableCommand {
         ],
         defaultSubcommand: Serve.self
     )
+
+    // On the main actor, so that it begins before anything has a thread of the runtime's.
+    @MainActor static func main() async {
+        do {
+            try TaskThreads.takeOver()
+        } catch {
+            exit(withError: error)
+        }
+        await main(nil)
+    }
 }

@@ -68,4 +68,48 @@ import TransferWire
         }
         #expect(await service.terminate() == 0)
     }
+
+    @Test func aBusyServiceWithoutDescriptorsLivesOn() async throws {
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let service = try await ServiceProcess(in: directory, log: log)
+        let key = try directory.apiKey()
+        try await service.client(key: key).makeSession("s")
+        // libdispatch counts the threads of its queues for tasks, and ends a process in which it
+        // lacks a descriptor for that. It names these threads after the queues' classes of service;
+        // the names of those that it does not count end in "overcommit".
+        let counted = try service.threadNames().filter { $0.hasSuffix("-qos") }
+        #expect(counted == [])
+        let (submissions, submission) = AsyncStream<Void>.makeStream()
+        var submitted = submissions.makeAsyncIterator()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<16 {
+                let client = service.client(key: key)
+                group.addTask {
+                    var isWanted = true
+                    while isWanted {
+                        _ = try await client.submit(["http://127.0.0.1:9/"], to: "s")
+                        if case .terminated = submission.yield() { isWanted = false }
+                    }
+                    return 200
+                }
+            }
+            // Their connections are kept from now on.
+            for _ in 0..<100 { await submitted.next() }
+            try await service.limitDescriptors(toFurther: 0)
+            // Whatever descriptor is closed, one of these takes it.
+            for _ in 0..<40 {
+                let http = HTTPClient(service, key: key)
+                group.addTask { try await http.send("GET", "/v1/sessions").status }
+            }
+            try await eventually("a connection is not accepted") {
+                try String(contentsOfFile: log, encoding: .utf8).contains("not accepted")
+            }
+            for _ in 0..<1000 { await submitted.next() }
+            submission.finish()
+            try await service.limitDescriptors(toFurther: nil)
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(await service.terminate() == 0)
+    }
 }

@@ -68,6 +68,16 @@ package final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    /// Returns the names of its threads now.
+    package func threadNames() throws -> [String] {
+        let tasks = URL(filePath: "/proc/\(process.pid)/task")
+        return try FileManager.default.contentsOfDirectory(atPath: tasks.path).compactMap {
+            // Nil for a thread that has ended since.
+            try? String(contentsOf: tasks.appending(path: "\($0)/comm"), encoding: .utf8)
+                .trimmingCharacters(in: .newlines)
+        }
+    }
+
     /// The process identifier.
     package var pid: Int32 { process.pid }
 
