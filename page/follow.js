@@ -5,6 +5,10 @@ import { backoff, sleep, whenVisible } from "./repeat.js";
 const eventsPerSecondMax = 100;
 /** The least time between two reads of the session's document, in milliseconds. */
 const samplePause = 2000;
+/** The time after which the document of a session with tasks is read again without an event. */
+const quietPauseMin = 4000;
+/** The same once nothing has changed for long. */
+const quietPauseMax = 60000;
 
 /**
  * Follows a session while a view shows it.
@@ -12,7 +16,8 @@ const samplePause = 2000;
  * As long as little happens, it reads the session's events as they come, and the session's document
  * after some of them. When much happens it leaves the stream and reads the document alone, so that
  * a session of 100,000 tasks costs the service a request every two seconds, and one at rest
- * nothing.
+ * nothing. No event tells that a task has started to run, so the document of a session with tasks
+ * that have not ended is also read without one, ever later while nothing changes.
  *
  * Its events: `session` with the document, `events` with those that arrived together, `mode` with
  * `stream`, `sample` or `ended`, and `failure` with an error, or with null once it works again.
@@ -24,6 +29,8 @@ export class SessionFollower extends EventTarget {
     #session = null;
     #readAt = 0;
     #refresh = null;
+    #quiet = null;
+    #quietPause = quietPauseMin;
 
     constructor(api, client, identifier) {
         super();
@@ -70,6 +77,7 @@ export class SessionFollower extends EventTarget {
         this.#session = session;
         this.#readAt = performance.now();
         this.#tell("session", session);
+        this.#readAfterQuiet(signal, previous);
         if (!previous || previous.id !== session.id) return 0;
         const count = session.last_event_sequence - previous.last_event_sequence;
         return (count * 1000) / Math.max(this.#readAt - previousAt, 1);
@@ -125,6 +133,21 @@ export class SessionFollower extends EventTarget {
                 if (!signal.aborted) this.#tell("failure", error);
             }
         }, Math.max(0, pause - elapsed));
+    }
+
+    /** Plans a read for the case that no event causes one before. */
+    #readAfterQuiet(signal, previous) {
+        clearTimeout(this.#quiet);
+        const { outstanding, task_counts: counts } = this.#session;
+        if (outstanding === 0) return;
+        const isChanged = JSON.stringify(counts) !== JSON.stringify(previous?.task_counts);
+        this.#quietPause = isChanged
+            ? quietPauseMin
+            : Math.min(2 * this.#quietPause, quietPauseMax);
+        this.#quiet = setTimeout(() => {
+            // A page that is seen again reads the document anyway.
+            if (!signal.aborted && !document.hidden) this.#refreshSoon(signal, 0);
+        }, this.#quietPause);
     }
 
     #tell(type, detail) {

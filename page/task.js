@@ -10,8 +10,10 @@ import "./timeline.js";
 
 /** The least time between two reads of the task because of events, in milliseconds. */
 const readPause = 1500;
-/** How long the service holds a request until the task changes its state, in seconds. */
-const waitSeconds = 50;
+/** How long the service holds a request until the task changes its state, in seconds; at first. */
+const waitSecondsMin = 2;
+/** The same once nothing has changed for long. */
+const waitSecondsMax = 50;
 /** How much of a response to a data task is shown, in characters. */
 const shownMax = 20_000;
 
@@ -108,16 +110,23 @@ class TransferTask extends View {
         if (this.#isWatched) return;
         this.#isWatched = true;
         let failures = 0;
+        // What changes between a read and the wait after it is seen at the end of the wait.
+        let seconds = waitSecondsMin;
         while (!this.signal.aborted && !this.#isEnded) {
             await whenVisible(this.signal);
             const { state } = this.#task;
             try {
                 const task = await this.#api.get(path("tasks", this.#id), {
-                    headers: { Prefer: `wait=${waitSeconds}` },
+                    headers: { Prefer: `wait=${seconds}` },
                     signal: this.signal,
                 });
                 failures = 0;
-                if (task.state !== state) await this.#read();
+                if (task.state === state) {
+                    seconds = Math.min(2 * seconds, waitSecondsMax);
+                } else {
+                    seconds = waitSecondsMin;
+                    await this.#read();
+                }
             } catch (error) {
                 if (this.signal.aborted) return;
                 failures += 1;

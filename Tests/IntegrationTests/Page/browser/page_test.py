@@ -174,6 +174,17 @@ class WatchingTests(PageTest):
         browser.wait("tbody td", "503")
         browser.photograph("host")
 
+    def test_a_start_without_an_event_is_seen(self):
+        service.session("starts")
+        soon = datetime.now(timezone.utc) + timedelta(seconds=8)
+        # Until the origin answers, no event follows.
+        service.submit("starts", [
+            {"url": origin.url("/mute/1"), "earliest_begin_at": soon.isoformat()},
+        ])
+        browser.open("#/sessions/default/starts")
+        self.await_figure("Waiting", 1)
+        self.await_figure("Running", 1)
+
     def test_little_is_asked_for(self):
         """A session at rest costs nothing, and a busy one no more than a few requests."""
         service.session("calm")

@@ -25,8 +25,8 @@ class Server:
 
 
 class Origin(Server):
-    """Answers with files: those below `/held` stop half-way until `release` is called, and those
-    below `/locked` need a credential."""
+    """Answers with files: those below `/held` stop half-way until `release` is called, those below
+    `/mute` before they begin, and those below `/locked` need a credential."""
 
     size = 400_000
 
@@ -52,6 +52,8 @@ class OriginHandler(BaseHTTPRequestHandler):
             return self.answer(401, b"Who are you?")
         if kind == "broken":
             return self.answer(503, b"Later.")
+        if kind == "mute":
+            origin.gate.wait(60)
         body = bytes(origin.size)
         if kind != "held":
             return self.answer(200, body[:3000])
