@@ -130,7 +130,9 @@ export class SessionFollower extends EventTarget {
             try {
                 await this.#read(signal);
             } catch (error) {
-                if (!signal.aborted) this.#tell("failure", error);
+                if (signal.aborted) return;
+                this.#tell("failure", error);
+                this.#readAfterQuiet(signal, this.#session);
             }
         }, Math.max(0, pause - elapsed));
     }
@@ -138,9 +140,10 @@ export class SessionFollower extends EventTarget {
     /** Plans a read for the case that no event causes one before. */
     #readAfterQuiet(signal, previous) {
         clearTimeout(this.#quiet);
-        const { outstanding, task_counts: counts } = this.#session;
-        if (outstanding === 0) return;
-        const isChanged = JSON.stringify(counts) !== JSON.stringify(previous?.task_counts);
+        if (!this.#session?.outstanding) return;
+        const [counts, before] = [this.#session, previous].map((session) =>
+            JSON.stringify(session?.task_counts));
+        const isChanged = counts !== before;
         this.#quietPause = isChanged
             ? quietPauseMin
             : Math.min(2 * this.#quietPause, quietPauseMax);
