@@ -31,6 +31,9 @@ struct ClusterLayout: Equatable, Sendable {
         return length <= Self.socketPathMax ? preferred : "/tmp/transferd-\(hash)"
     }
 
+    /// The server's own lock on its socket, which names its process.
+    var socketLock: String { "\(socketDirectory)/\(Self.socketName).lock" }
+
     /// Returns the connection string with which a role connects by libpq.
     func url(of role: String) -> String {
         """

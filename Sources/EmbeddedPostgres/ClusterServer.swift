@@ -104,6 +104,7 @@ final class ClusterServer: Sendable {
         }
         try Directory.write(settings.text, to: layout.settings, owner: account)
         try prepareLog()
+        removeSocketLock()
         let start = ContinuousClock.now
         while true {
             do throws(EmbeddedPostgresError) {
@@ -217,6 +218,13 @@ final class ClusterServer: Sendable {
             status.st_uid == account?.userID ?? geteuid(), status.st_mode & 0o077 == 0
         else { throw .socketDirectoryUnsafe(path: path) }
     }
+
+    /// Removes the lock that a killed server has left at its socket.
+    ///
+    /// The new server would heed it for as long as a process of its account has that number, also
+    /// a killed one that nobody has reaped. No other server uses the socket: its directory is ours
+    /// alone, and two servers of one cluster are kept apart by the file in its data.
+    private func removeSocketLock() { unlink(layout.socketLock) }
 
     private func prepareLog() throws(EmbeddedPostgresError) {
         var status = stat()

@@ -132,11 +132,21 @@ import Testing
         }
     }
 
-    @Test func fileThatNamesAnotherProcessIsNotBelieved() async throws {
+    /// Checks that files left by a kill are not believed when they name a process that lives, as a
+    /// killed server does until its parent reaps it.
+    ///
+    /// The process is another server, since the server heeds those of its own account only.
+    @Test(arguments: ["postgres/postmaster.pid", "run/.s.PGSQL.5432.lock"])
+    func fileThatNamesAnotherProcessIsNotBelieved(file: String) async throws {
         try await withDirectory { directory in
             await (try EmbeddedCluster.start(in: directory, settings: fast, logger: logger)).stop()
-            try "\(getpid())\n\(directory)/postgres\n".write(
-                toFile: "\(directory)/postgres/postmaster.pid",
+            let other = try await EmbeddedCluster.start(
+                in: "\(directory)/other",
+                settings: fast,
+                logger: logger
+            )
+            try "\(serverID("\(directory)/other"))\n\(directory)/postgres\n".write(
+                toFile: "\(directory)/\(file)",
                 atomically: false,
                 encoding: .utf8
             )
@@ -147,6 +157,7 @@ import Testing
             )
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
+            await other.stop()
         }
     }
 
