@@ -99,7 +99,15 @@ final class Authenticator: Sendable {
         }
         guard isOwn else { return try await underWay.value }
         defer { lookUps.withLock { $0[key] = nil } }
-        guard let caller = try await underWay.value else {
+        let found: Caller?
+        do {
+            found = try await underWay.value
+        } catch {
+            // It has found no wrong key.
+            if known == nil { throttle.giveBack(for: address) }
+            throw error
+        }
+        guard let caller = found else {
             if known != nil { forget(key.id) }
             remember(refused: key, at: instant)
             return nil

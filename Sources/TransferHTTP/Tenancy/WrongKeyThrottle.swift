@@ -53,7 +53,7 @@ final class WrongKeyThrottle: Sendable {
         }
     }
 
-    /// Returns the tokens of a look-up that has found a good key.
+    /// Returns the tokens of a look-up that has found a good key, or has failed.
     func giveBack(for address: PeerAddress?) {
         state.withLock { state in
             state.total?.tokens += 1

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import NIOCore
+import Postgres
 import Synchronization
 import Testing
 import TransferModel
@@ -241,6 +242,29 @@ import TransferWire
             _ = try await code(.generate(), from: "198.51.\(host / 250).\(host % 250)")
         }
         #expect(lookUps.withLock { $0 } < 2 * WrongKeyThrottle.totalBurst)
+    }
+
+    /// A client that comes first while the database is away is told so, however often it asks, and
+    /// is served once the database is back.
+    @Test func lookUpsThatFailAreNoWrongKeys() async throws {
+        let isAway = Mutex(true)
+        let good = APIKey.generate()
+        let now = ContinuousClock.now
+        let authenticator = Authenticator(now: { now }) { _ in
+            if isAway.withLock({ $0 }) {
+                throw StoreError.unavailable(PostgresError(unsent: .connectionFailed, "away"))
+            }
+            return StoredAPIKey(tenant: TenantID(UUID()), secretSHA256: good.secretSHA256)
+        }
+        let peer = PeerAddress(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
+        let fields: HTTPFields = [.authorization: "Bearer \(good.serialized)"]
+        for _ in 0...WrongKeyThrottle.burst {
+            await #expect(throws: StoreError.self) {
+                try await authenticator.caller(of: fields, from: peer)
+            }
+        }
+        isAway.withLock { $0 = false }
+        _ = try await authenticator.caller(of: fields, from: peer)
     }
 
     /// A wrong secret takes the way of an unknown identifier, also while the key is in use.
