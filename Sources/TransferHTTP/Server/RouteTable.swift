@@ -15,9 +15,20 @@ struct RouteTable: Sendable {
         let methods: [String]
         /// The scope that each method needs; absent for one that needs no key.
         let scopes: [String: KeyScope]
+
+        /// Whether the entry is the one for a path that fits both: where they first differ, it has
+        /// the segment itself and not a parameter, as in the router.
+        fileprivate func precedes(_ other: Entry) -> Bool {
+            for (own, others) in zip(segments, other.segments) where (own == nil) != (others == nil)
+            {
+                return own != nil
+            }
+            return false
+        }
     }
 
-    private var entries: [Entry] = []
+    /// The entries by their number of segments.
+    private var entries: [Int: [Entry]] = [:]
 
     init(_ routes: [Router<APIContext>.RouteDescription]) {
         for (path, routes) in Dictionary(grouping: routes, by: { $0.path.description }) {
@@ -33,7 +44,7 @@ struct RouteTable: Sendable {
                 methods.insert("HEAD")
                 scopes["HEAD"] = scopes["GET"]
             }
-            entries.append(
+            entries[segments.count, default: []].append(
                 Entry(
                     segments: segments,
                     isForTests: path.hasPrefix(TestHookRoutes.path),
@@ -42,16 +53,16 @@ struct RouteTable: Sendable {
                 )
             )
         }
+        entries = entries.mapValues { $0.sorted { $0.precedes($1) } }
     }
 
     /// Returns the entry of `path`, or nil when there is no such path.
     func entry(of path: String) -> Entry? {
         let segments = Self.segments(of: path)
-        return entries.first { entry in
-            entry.segments.count == segments.count
-                && zip(entry.segments, segments).allSatisfy { expected, found in
-                    expected.map { found.elementsEqual($0) } ?? true
-                }
+        return entries[segments.count]?.first { entry in
+            zip(entry.segments, segments).allSatisfy { expected, found in
+                expected.map { found.elementsEqual($0) } ?? true
+            }
         }
     }
 

@@ -18,10 +18,13 @@ extension CompletionStore {
             if let plain { [Self.plainEnd(of: plain)] } else {
                 try Self.attemptEnd(of: attemptEnds)
             }
+        // An attempt that is completed has left its run already, with its pending rename.
+        let endsInRuns = attemptEnds.filter {
+            if case .completed = $0.outcome { false } else { true }
+        }
         let runs =
-            pendingRenames.isEmpty || attemptEnds.isEmpty
-            ? []
-            : [AttemptRuns.lock(pendingRenames.map(\.fence) + attemptEnds.map(\.fence))]
+            pendingRenames.isEmpty || endsInRuns.isEmpty
+            ? [] : [AttemptRuns.lock(pendingRenames.map(\.fence) + endsInRuns.map(\.fence))]
         var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends, after: runs)
         let others = attemptEnds.filter { !changed.contains($0.task) }
         if plain != nil, !others.isEmpty {
