@@ -18,13 +18,17 @@ extension CompletionStore {
             if let plain { [Self.plainEnd(of: plain)] } else {
                 try Self.attemptEnd(of: attemptEnds)
             }
-        // An attempt that is completed has left its run already, with its pending rename.
-        let endsInRuns = attemptEnds.filter {
-            if case .completed = $0.outcome { false } else { true }
-        }
+        // One statement alone locks its runs itself. Ends of renames have none to lock, ``endsInRun``:
+        // such an attempt left its run for the rename.
+        let endsInRuns =
+            pendingRenames.isEmpty
+            ? []
+            : attemptEnds.compactMap { attemptEnd -> Fence? in
+                if case .completed = attemptEnd.outcome { nil } else { attemptEnd.fence }
+            }
         let runs =
-            pendingRenames.isEmpty || endsInRuns.isEmpty
-            ? [] : [AttemptRuns.lock(pendingRenames.map(\.fence) + endsInRuns.map(\.fence))]
+            endsInRuns.isEmpty
+            ? [] : [AttemptRuns.lock(pendingRenames.map(\.fence) + endsInRuns)]
         var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends, after: runs)
         let others = attemptEnds.filter { !changed.contains($0.task) }
         if plain != nil, !others.isEmpty {
