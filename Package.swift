@@ -150,7 +150,7 @@ let package = Package(
             name: "TransferEngine",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets",
-                "TransferMetrics", "Curl", "CLinux", "PollLoop", logging, lifecycle,
+                "TransferMetrics", "Curl", "CLinux", "PollLoop", heap, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),

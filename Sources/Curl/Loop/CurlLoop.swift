@@ -1,3 +1,4 @@
+import Foundation
 import PollLoop
 import Synchronization
 
@@ -22,9 +23,27 @@ package final class CurlLoop: Sendable {
     ///   - certificateFile: a PEM file of trusted authorities instead of the system's. What was
     ///     read of either is used for a day (CURLOPT_CA_CACHE_TIMEOUT(3)).
     /// - Throws: ``CurlError`` when the process has no descriptor, thread or memory left.
-    package init(
+    package convenience init(
         name: String,
         connectionsMax: Int = CurlLoop.connectionsMaxDefault,
+        certificateFile: String? = nil
+    ) throws(CurlError) {
+        try self.init(
+            name: name,
+            connectionsMax: connectionsMax,
+            keptMax: connectionsMax + (connectionsMax + 3) / 4,
+            names: Self.namePool(),
+            certificateFile: certificateFile
+        )
+    }
+
+    /// Starts the thread of a loop that may be one of several: with `keptMax` connections that it
+    /// keeps open at most, and with `names` as the threads that find addresses.
+    init(
+        name: String,
+        connectionsMax: Int,
+        keptMax: Int,
+        names: BlockingPool<UUID?>,
         certificateFile: String? = nil
     ) throws(CurlError) {
         do {
@@ -36,11 +55,30 @@ package final class CurlLoop: Sendable {
             driver = try MultiDriver(
                 loop: loop,
                 connectionsMax: connectionsMax,
+                keptMax: keptMax,
+                names: names,
                 certificateFile: certificateFile
             )
         } catch {
             loop.stop()
             throw error
+        }
+    }
+
+    /// The number of threads that find addresses; one group, such as a tenant, gets at most half of
+    /// them.
+    private static let nameThreadsMax = 16
+
+    /// Starts the first of the threads that find addresses.
+    static func namePool() throws(CurlError) -> BlockingPool<UUID?> {
+        do throws(PollLoopError) {
+            return try BlockingPool(
+                name: "names",
+                threadsMax: nameThreadsMax,
+                perKeyMax: nameThreadsMax / 2
+            )
+        } catch {
+            throw CurlError(.outOfMemory)
         }
     }
 

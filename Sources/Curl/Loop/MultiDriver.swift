@@ -32,34 +32,28 @@ import Foundation
     private var turnTimer: PollLoop.Timer?
     var isStopped = false
 
-    /// The number of lookup threads; one group, such as a tenant, gets at most half of them.
-    private static let nameThreadsMax = 16
-
     /// The number of handles kept for later transfers; each is about 6 KiB, made in microseconds.
     private static let idleHandlesMax = 64
 
     /// Creates the multi handle, whose callbacks run on the loop only.
-    init(loop: PollLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
-        do throws(PollLoopError) {
-            names = try BlockingPool(
-                name: "names",
-                threadsMax: Self.nameThreadsMax,
-                perKeyMax: Self.nameThreadsMax / 2
-            )
-        } catch {
-            throw CurlError(.outOfMemory)
-        }
+    init(
+        loop: PollLoop,
+        connectionsMax: Int,
+        keptMax: Int,
+        names: BlockingPool<UUID?>,
+        certificateFile: String?
+    ) throws(CurlError) {
         guard CurlLibrary.isInitialized, let multi = unsafe curl_multi_init() else {
             throw CurlError(.outOfMemory)
         }
         self.loop = loop
+        self.names = names
         unsafe self.multi = multi
         transfersMax = connectionsMax
         self.certificateFile = certificateFile
         // Without this setting, libcurl shrinks the cache whenever few transfers run.
-        let kept = connectionsMax + (connectionsMax + 3) / 4
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        guard unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, kept) == CURLM_OK,
+        guard unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, keptMax) == CURLM_OK,
             unsafe ccurl_multi_set_socket(multi, socketCallback, context) == CURLM_OK,
             unsafe ccurl_multi_set_timer(multi, timerCallback, context) == CURLM_OK
         else { throw CurlError(.outOfMemory) }

@@ -1,3 +1,4 @@
+import Curl
 import Synchronization
 import TransferModel
 
@@ -13,6 +14,7 @@ final class ActiveAttempts: Sendable {
         /// away is ending.
         var countOfTask: [TaskID: Int] = [:]
         var connections: ConnectionSlots
+        var numbers = ConnectionNumbers()
         /// The attempts that start as soon as there is a connection for them.
         var waiting = WaitingAttempts()
         /// The attempts that wait for an earlier one of their task to let go of its file.
@@ -25,7 +27,8 @@ final class ActiveAttempts: Sendable {
     private struct Slot {
         enum Phase {
             case waiting
-            case begun
+            /// It has a connection, with that number among those to its host.
+            case begun(number: Int)
             /// Abandoned before there was a connection for it, and now ending.
             case dismissed
         }
@@ -65,15 +68,18 @@ final class ActiveAttempts: Sendable {
         var isResumptionTold = false
     }
 
+    private let loops: CurlLoops
     private let state: Mutex<State>
     private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
 
-    /// Creates attempts with at most `connectionsMax` connections at once for one tenant, somewhat
+    /// Creates attempts that run on `loops`, with at most `connectionsMax` connections at once for one tenant, somewhat
     /// more for several together, and at one place as many as `place` returns.
     init(
+        on loops: CurlLoops,
         connectionsMax: Int,
         place: @escaping @Sendable (TaskClaim) -> ConnectionSlots.Place
     ) {
+        self.loops = loops
         state = Mutex(State(connections: ConnectionSlots(max: connectionsMax)))
         self.place = place
     }
@@ -128,7 +134,9 @@ final class ActiveAttempts: Sendable {
             state.countOfTask[claim.task] = rest > 0 ? rest : nil
             switch slot.phase {
             case .waiting: state.waiting.remove(claim.fence, of: claim.flow)
-            case .begun: state.connections.end(claim.fence, place(claim))
+            case .begun(let number):
+                state.connections.end(claim.fence, place(claim))
+                state.numbers.giveBack(number, at: claim.hostKey)
             case .dismissed: break
             }
             return (state.postponed.removeValue(forKey: claim.task), nextMoves(&state))
@@ -160,13 +168,13 @@ final class ActiveAttempts: Sendable {
 
     /// The calls to make on attempts because connections have become free or are needed.
     private struct Moves {
-        var beginning: [any TransferAttempt] = []
+        var beginning: [(attempt: any TransferAttempt, loop: CurlLoop)] = []
         var giving: [any TransferAttempt] = []
 
         /// Makes the calls; not under the lock, which the attempts take in turn.
         func make() {
             for attempt in giving { attempt.yieldConnection() }
-            for attempt in beginning { attempt.begin() }
+            for (attempt, loop) in beginning { attempt.begin(on: loop) }
         }
     }
 
@@ -197,7 +205,7 @@ final class ActiveAttempts: Sendable {
                 state.waiting.remove(claim.fence, of: claim.flow)
                 state.slots[claim.fence]?.phase = .dismissed
                 // It makes no request, so it needs no connection to end.
-                moves.beginning.append(attempt)
+                moves.beginning.append((attempt, loops.loop(to: claim.hostKey)))
             }
             let next = nextMoves(&state)
             moves.beginning += next.beginning
@@ -210,10 +218,16 @@ final class ActiveAttempts: Sendable {
     private func nextMoves(_ state: inout State) -> Moves {
         guard !state.waiting.isEmpty else { return Moves() }
         var moves = Moves()
-        moves.beginning = state.waiting.take(while: { !state.connections.isFull }) { claim in
+        let beginning = state.waiting.take(while: { !state.connections.isFull }) { claim in
             state.connections.begin(place(claim))
         }
-        for attempt in moves.beginning { state.slots[attempt.claim.fence]?.phase = .begun }
+        for attempt in beginning {
+            let claim = attempt.claim
+            let number = state.numbers.take(at: claim.hostKey)
+            state.slots[claim.fence]?.phase = .begun(number: number)
+            let loop = loops.loop(ofConnection: number, to: claim.hostKey)
+            moves.beginning.append((attempt, loop))
+        }
         guard state.connections.hasExtra, !state.waiting.isEmpty else { return moves }
         moves.giving = state.connections.givers(for: state.waiting.all.map { place($0.claim) })
             .compactMap { state.slots[$0]?.attempt }

@@ -13,7 +13,6 @@ final class AttemptStarter: Sendable {
     private let container: Container
     private let packs: Packs
     private let disk: BlockingPool<TenantID>
-    private let curl: CurlLoop
     private let active: ActiveAttempts
     private let fairShare: SharedFairShare
     private let bandwidth: Bandwidth
@@ -35,7 +34,6 @@ final class AttemptStarter: Sendable {
         container: Container,
         packs: Packs,
         disk: BlockingPool<TenantID>,
-        curl: CurlLoop,
         active: ActiveAttempts,
         fairShare: SharedFairShare,
         bandwidth: Bandwidth,
@@ -54,7 +52,6 @@ final class AttemptStarter: Sendable {
         self.container = container
         self.packs = packs
         self.disk = disk
-        self.curl = curl
         self.active = active
         self.fairShare = fairShare
         self.bandwidth = bandwidth
@@ -239,7 +236,6 @@ final class AttemptStarter: Sendable {
                 let download = Download(
                     claim,
                     url: url,
-                    loop: curl,
                     container: container,
                     packs: packs,
                     disk: disk,
@@ -263,7 +259,6 @@ final class AttemptStarter: Sendable {
                 let exchange = Exchange(
                     claim,
                     url: url,
-                    loop: curl,
                     container: container,
                     disk: disk,
                     configuration: configuration,

@@ -1,3 +1,4 @@
+import Curl
 import TransferModel
 
 /// A stand-in for an attempt that waits for the database before it starts, for its credential or
@@ -14,7 +15,7 @@ final class AttemptWait: TransferAttempt {
     var progress: AttemptStatus { AttemptStatus() }
 
     /// Does nothing, for it is not started itself: the attempt takes its place.
-    func begin() {}
+    func begin(on _: CurlLoop) {}
 
     func yieldConnection() {}
 

@@ -1,10 +1,12 @@
 import Curl
 import Synchronization
 
-/// The requests that an attempt is making, one on each of its connections; they can be stopped from
-/// any thread.
+/// The requests that an attempt is making on one loop, one on each of its connections; they can be
+/// stopped from any thread.
 final class Connections: Sendable {
     private struct State {
+        /// Nil before the attempt begins.
+        var loop: CurlLoop?
         var transfers: [Int: CurlTransfer] = [:]
         var isAbandoned = false
         /// The number of requests that each connection has been given.
@@ -22,6 +24,9 @@ final class Connections: Sendable {
     /// under way continue.
     init(mayBegin: @escaping @Sendable () -> Bool = { true }) { self.mayBegin = mayBegin }
 
+    /// Gives the requests, of which none was made yet, their loop.
+    func begin(on loop: CurlLoop) { state.withLock { $0.loop = loop } }
+
     /// Whether a request may be made now.
     var isOpen: Bool { mayBegin() && !isAbandoned }
 
@@ -34,24 +39,27 @@ final class Connections: Sendable {
         return !isOpen
     }
 
+    /// Ends a request that is not to be made as if it had been cancelled.
+    func refuse(_ sink: any CurlSink) {
+        guard let loop = state.withLock(\.loop) else {
+            return sink.finish(.failure(CurlError(.cancelled)))
+        }
+        loop.refuse(sink)
+    }
+
     /// Sends the next request of a connection, unless no request may be made any more: then it ends
     /// as if cancelled.
-    func start(
-        _ request: CurlRequest,
-        as connection: Int = 0,
-        on loop: CurlLoop,
-        sink: any CurlSink
-    ) {
+    func start(_ request: CurlRequest, as connection: Int = 0, sink: any CurlSink) {
         var request = request
         request.mayBegin = mayBegin
-        let (rates, number) = state.withLock { state in
+        let (loop, rates, number) = state.withLock { state in
             state.transfers[connection] = nil
             let number = state.requests[connection, default: 0] + 1
             state.requests[connection] = number
-            return (state.rates, number)
+            return (state.loop, state.rates, number)
         }
         request.sharedRates = rates
-        guard isOpen else { return loop.refuse(sink) }
+        guard isOpen, let loop else { return refuse(sink) }
         let transfer = loop.start(request, sink: sink)
         let (isAbandoned, newRates, proceeds) = state.withLock { state in
             // On the loop's thread, this request may have ended meanwhile, and led to the next one.

@@ -10,8 +10,8 @@ protocol TransferAttempt: AnyObject, Sendable {
     var connections: Connections { get }
     /// Whether another attempt may do again what this one may have done.
     var mayBeRepeated: Bool { get }
-    /// Makes its first request; called once.
-    func begin()
+    /// Makes its first request, and later all others, on a loop; called once.
+    func begin(on loop: CurlLoop)
     /// Gives up one of its additional connections soon.
     func yieldConnection()
     /// Stops it from any thread; it then ends as abandoned, or with the outcome that came first.

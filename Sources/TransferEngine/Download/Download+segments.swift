@@ -118,7 +118,6 @@ extension Download {
         connections.start(
             request,
             as: assignment.connection,
-            on: loop,
             sink: assignment.connection == Segments.lead
                 ? self : SegmentConnection(assignment.connection, of: self)
         )

@@ -16,7 +16,6 @@ final class Download: CurlSink, TransferAttempt {
     let claim: TaskClaim
     /// The place of the file that this attempt creates.
     let place: Container.Place
-    let loop: CurlLoop
     let container: Container
     let packs: Packs
     let disk: BlockingPool<TenantID>
@@ -74,7 +73,6 @@ final class Download: CurlSink, TransferAttempt {
     init(
         _ claim: TaskClaim,
         url: CurlURL,
-        loop: CurlLoop,
         container: Container,
         packs: Packs,
         disk: BlockingPool<TenantID>,
@@ -88,7 +86,6 @@ final class Download: CurlSink, TransferAttempt {
     ) {
         self.claim = claim
         place = Container.Place(partOf: claim, fence: claim.fence)
-        self.loop = loop
         self.container = container
         self.packs = packs
         self.disk = disk
@@ -121,7 +118,8 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     /// Sends the first request, once the disk work before it is done.
-    func begin() {
+    func begin(on loop: CurlLoop) {
+        connections.begin(on: loop)
         let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
         // An attempt that was stopped before it started has nothing to prepare.
         guard needsDisk, !connections.isAbandoned else {
@@ -145,8 +143,8 @@ final class Download: CurlSink, TransferAttempt {
             if let point = state.machine.resumePoint { request.resume(at: point) }
             return request
         }
-        guard let request else { return loop.refuse(self) }
-        connections.start(request, as: Segments.lead, on: loop, sink: self)
+        guard let request else { return connections.refuse(self) }
+        connections.start(request, as: Segments.lead, sink: self)
     }
 
     /// Returns a request for the file as things stand now, without a range.

@@ -1,10 +1,13 @@
 package import Curl
+import PollLoop
 package import TransferModel
 
 /// The configuration of a worker: how much it does at once, and how long it waits.
 package struct EngineConfiguration: Sendable {
     /// The maximum number of transfers at once, over all hosts.
     package var concurrency = concurrencyDefault
+    /// The number of threads that run transfers, each with an equal part of a host's connections.
+    package var transferThreads = transferThreadsDefault
     /// The maximum number of connections at once to one host and port, from all workers, unless an
     /// operator has set another number for it.
     package var connectionsPerHost = connectionsPerHostDefault
@@ -42,6 +45,8 @@ package struct EngineConfiguration: Sendable {
 
     /// The default number of transfers at once.
     package static let concurrencyDefault = 256
+    /// The default number of threads that run transfers: one for each processor, within reason.
+    package static let transferThreadsDefault = min(Processors.count, 8)
     /// The default number of connections to one host, that of
     /// `URLSessionConfiguration.httpMaximumConnectionsPerHost` on a phone; just as polite on a
     /// server.

@@ -12,7 +12,7 @@ struct EngineParts {
     let lifeline: WorkerStore
     let identity: WorkerIdentity
     let container: Container
-    let curl: CurlLoop
+    let loops: CurlLoops
     let configuration: EngineConfiguration
     let shortages: Shortages
     let queue: QueueSignal
@@ -34,7 +34,7 @@ struct EngineParts {
         lifeline: WorkerStore,
         identity: WorkerIdentity,
         container: Container,
-        curl: CurlLoop,
+        loops: CurlLoops,
         configuration: EngineConfiguration,
         shortages: Shortages,
         queue: QueueSignal,
@@ -48,7 +48,7 @@ struct EngineParts {
         self.lifeline = lifeline
         self.identity = identity
         self.container = container
-        self.curl = curl
+        self.loops = loops
         self.configuration = configuration
         self.shortages = shortages
         self.queue = queue
@@ -59,7 +59,7 @@ struct EngineParts {
         self.onWork = onWork
         let fairShare = SharedFairShare(FairShare.Settings(configuration))
         self.fairShare = fairShare
-        active = ActiveAttempts(connectionsMax: configuration.concurrency) {
+        active = ActiveAttempts(on: loops, connectionsMax: configuration.concurrency) {
             fairShare.place(of: $0)
         }
         packs = Packs(container)
@@ -163,7 +163,7 @@ struct EngineParts {
             keeper: CredentialKeeper(
                 store: stores.credentials,
                 box: secrets,
-                curl: curl,
+                curl: loops.first,
                 identity: identity,
                 egress: configuration.egress,
                 logger: logger
@@ -183,7 +183,6 @@ struct EngineParts {
             container: container,
             packs: packs,
             disk: disk,
-            curl: curl,
             active: active,
             fairShare: fairShare,
             bandwidth: bandwidth,

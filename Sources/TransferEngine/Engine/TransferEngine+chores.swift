@@ -1,3 +1,4 @@
+import Curl
 import TransferModel
 import TransferStore
 
@@ -38,7 +39,7 @@ extension TransferEngine {
         configuration.networkProbeURL.map { url in
             NetworkProbe(
                 url: url,
-                curl: curl,
+                curl: loops.first,
                 egress: configuration.egress,
                 status: network,
                 timers: stores.timers,

@@ -40,7 +40,7 @@ package struct TransferEngine: Service {
     let removals: RemovalSignals
     let network = NetworkStatus()
     let logger: Logger
-    let curl: CurlLoop
+    let loops: CurlLoops
     /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
 
@@ -51,7 +51,7 @@ package struct TransferEngine: Service {
     /// Puts the parts together; nothing runs yet.
     ///
     /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
-    /// registered, `curl` is used for nothing else, `disk` does work that may block for long, and
+    /// registered, `loops` are used for nothing else, `disk` does work that may block for long, and
     /// `secrets` opens credentials. `removals` are those of the ``Pruner`` beside it, and `pace` knows
     /// which tenants have requests here. `onEvents` is called after events were committed, to wake
     /// their delivery, and `onWork` after tasks became runnable for which other workers may have
@@ -61,7 +61,7 @@ package struct TransferEngine: Service {
         lifeline: WorkerStore? = nil,
         identity: WorkerIdentity,
         container: Container,
-        curl: CurlLoop,
+        loops: CurlLoops,
         disk: BlockingPool<TenantID>? = nil,
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
@@ -75,7 +75,7 @@ package struct TransferEngine: Service {
         self.configuration = configuration
         self.removals = removals
         self.logger = logger
-        self.curl = curl
+        self.loops = loops
         self.onEvents = onEvents
         self.onWork = onWork
         let parts = try EngineParts(
@@ -83,7 +83,7 @@ package struct TransferEngine: Service {
             lifeline: lifeline ?? stores.workers,
             identity: identity,
             container: container,
-            curl: curl,
+            loops: loops,
             configuration: configuration,
             shortages: shortages,
             queue: queue,

@@ -7,7 +7,7 @@ import TransferModel
 
 /// An attempt of an upload or data task: requests, redirects, and the answer in memory.
 ///
-/// It is called on its curl loop's thread, except for `start`, `abandon` and `progress`, which any
+/// It is called on its curl loop's thread, except for `begin`, `abandon` and `progress`, which any
 /// thread may call; state that both sides touch is under the mutex.
 final class Exchange: CurlSink, TransferAttempt {
     /// How the attempt has ended; a response comes with its body.
@@ -19,7 +19,6 @@ final class Exchange: CurlSink, TransferAttempt {
 
     let claim: TaskClaim
     private let url: CurlURL
-    let loop: CurlLoop
     private let container: Container
     private let disk: BlockingPool<TenantID>
     let configuration: EngineConfiguration
@@ -34,7 +33,6 @@ final class Exchange: CurlSink, TransferAttempt {
     init(
         _ claim: TaskClaim,
         url: CurlURL,
-        loop: CurlLoop,
         container: Container,
         disk: BlockingPool<TenantID>,
         configuration: EngineConfiguration,
@@ -45,7 +43,6 @@ final class Exchange: CurlSink, TransferAttempt {
     ) {
         self.claim = claim
         self.url = url
-        self.loop = loop
         self.container = container
         self.disk = disk
         self.configuration = configuration
@@ -83,7 +80,8 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     /// Sends the first request, once the file to send is open.
-    func begin() {
+    func begin(on loop: CurlLoop) {
+        connections.begin(on: loop)
         // An attempt that was stopped before it started has nothing to open.
         guard let source, !connections.isAbandoned else {
             beginCopy()
@@ -173,8 +171,8 @@ final class Exchange: CurlSink, TransferAttempt {
             }
             return request
         }
-        guard let request else { return loop.refuse(self) }
-        connections.start(request, on: loop, sink: self)
+        guard let request else { return connections.refuse(self) }
+        connections.start(request, sink: self)
     }
 
     /// Does nothing, because an exchange has only one connection.
@@ -241,7 +239,6 @@ extension Exchange {
                 of: claim,
                 from: point,
                 remaining: remaining,
-                loop: loop,
                 connections: connections,
                 configuration: configuration
             ) { [self] in opened($0) }

@@ -50,7 +50,6 @@ final class SourceStream: CurlSink, CurlBodySource {
 
     private let claim: TaskClaim
     private let remaining: Duration
-    private let loop: CurlLoop
     private let connections: Connections
     private let configuration: EngineConfiguration
     private let state: Mutex<State>
@@ -66,14 +65,12 @@ final class SourceStream: CurlSink, CurlBodySource {
         of claim: TaskClaim,
         from point: ResponseStateMachine.ResumePoint?,
         remaining: Duration,
-        loop: CurlLoop,
         connections: Connections,
         configuration: EngineConfiguration,
         onOpen: @escaping @Sendable (Result<Identity, TransferFailure>) -> Void
     ) {
         self.claim = claim
         self.remaining = remaining
-        self.loop = loop
         self.connections = connections
         self.configuration = configuration
         state = Mutex(
@@ -136,8 +133,8 @@ final class SourceStream: CurlSink, CurlBodySource {
             if let point = state.machine.resumePoint { request.resume(at: point) }
             return request
         }
-        guard let request else { return loop.refuse(self) }
-        connections.start(request, as: Connection.source, on: loop, sink: self)
+        guard let request else { return connections.refuse(self) }
+        connections.start(request, as: Connection.source, sink: self)
     }
 
     /// Gives the body up.

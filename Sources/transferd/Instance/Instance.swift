@@ -139,8 +139,12 @@ struct Instance: Sendable {
             lifeline: WorkerStore(lifeline),
             identity: identity,
             container: container,
-            // Room for transfers that are ending while others take their slots.
-            curl: CurlLoop(name: "transfers", connectionsMax: 2 * settings.concurrency),
+            loops: CurlLoops(
+                name: "transfers",
+                count: settings.transferThreads,
+                // Room for transfers that are ending while others take their slots.
+                connectionsMax: 2 * settings.concurrency
+            ),
             secrets: secrets,
             configuration: settings,
             removals: removals,
@@ -211,6 +215,7 @@ extension EngineConfiguration {
     fileprivate init(_ configuration: ServerConfiguration, egress: EgressGuard) {
         self.init(egress: egress)
         concurrency = configuration.concurrency
+        transferThreads = configuration.transferThreads
         connectionsPerHost = configuration.connectionsPerHost
         discretionaryHours = configuration.discretionaryHours
         fileBytesMax = configuration.fileBytesMax

@@ -20,6 +20,7 @@ struct ServerConfiguration: Sendable {
     let pollInterval: Duration
     let server: ServerSettings
     let concurrency: Int
+    let transferThreads: Int
     let connectionsPerHost: Int
     let discretionaryHours: WeeklyHours
     /// The URL whose response shows that the network can be reached; nil takes that as given.
@@ -70,6 +71,12 @@ struct ServerConfiguration: Sendable {
             "TRANSFERD_CONCURRENCY",
             in: 1...10_000,
             default: EngineConfiguration.concurrencyDefault
+        )
+        transferThreads = reader.number(
+            service.transferThreads,
+            "TRANSFERD_TRANSFER_THREADS",
+            in: 1...64,
+            default: EngineConfiguration.transferThreadsDefault
         )
         connectionsPerHost = reader.number(
             service.connectionsPerHost,

@@ -114,6 +114,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            Threads that run transfers, 1 to 64; as many as processors, 8 at most. \
+            [TRANSFERD_TRANSFER_THREADS]
+            """
+    )
+    var transferThreads: Int?
+
+    @Option(
+        help: """
             Connections at once to one host, of all instances together, 1 to 1,000; 6. All instances \
             need the same. [TRANSFERD_CONNECTIONS_PER_HOST]
             """

@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -11,8 +12,12 @@ import TransferTestSupport
     private static let task = TaskID(UUID())
     private static let session = SessionID(UUID())
 
-    private static func active(_ connectionsMax: Int, perHost: Int) -> ActiveAttempts {
-        ActiveAttempts(connectionsMax: connectionsMax) {
+    private let loops: CurlLoops
+
+    init() throws { loops = try CurlLoops(name: "active", count: 3) }
+
+    private func active(_ connectionsMax: Int, perHost: Int) -> ActiveAttempts {
+        ActiveAttempts(on: loops, connectionsMax: connectionsMax) {
             ConnectionSlots.Place(
                 flow: $0.flow,
                 perHost: perHost,
@@ -74,7 +79,7 @@ import TransferTestSupport
     }
 
     @Test func anAttemptWaitsForTheOneThatStillHasTheFile() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(RunningAttempt(old)))
         #expect(Self.waits(Self.claim(2), in: active))
@@ -92,7 +97,7 @@ import TransferTestSupport
     }
 
     @Test func nobodyWaitsWithoutAReason() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(RunningAttempt(old)))
         #expect(!Self.waits(Self.claim(2, hasPartial: false), in: active))
@@ -102,7 +107,7 @@ import TransferTestSupport
     }
 
     @Test func whatIsTakenAwayWhileItWaitsDoesNotBegin() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(RunningAttempt(old)))
         #expect(Self.waits(Self.claim(2), in: active))
@@ -111,14 +116,14 @@ import TransferTestSupport
     }
 
     @Test func aClosedWorkerLetsNobodyIn() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         #expect(active.insert(RunningAttempt(Self.claim(1))))
         #expect(active.close().count == 1)
         #expect(!active.insert(RunningAttempt(Self.claim(2, of: TaskID(UUID())))))
     }
 
     @Test func eventsComeNoOftenerThanAskedForAndOnlyForward() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let start = ContinuousClock.now
         let running = RunningAttempt(
             Self.claim(1, hasPartial: false, progressInterval: .seconds(10))
@@ -145,7 +150,7 @@ import TransferTestSupport
     }
 
     @Test func progressIsToldOnceUntilItMoves() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         #expect(active.insert(RunningAttempt(Self.claim(1))))
         #expect(active.takeProgress().progress.map(\.bytesReceived) == [5])
         #expect(active.takeProgress().progress.isEmpty)
@@ -155,7 +160,7 @@ import TransferTestSupport
 
     /// Bytes left by an earlier attempt do not mean that this one has heard from the host.
     @Test func whoseBytesMoveHasHeardOfItsHost() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let running = RunningAttempt(Self.claim(1))
         #expect(active.insert(running))
         #expect(active.takeProgress().heard.isEmpty)
@@ -165,7 +170,7 @@ import TransferTestSupport
     }
 
     @Test func aTaskGetsAConnectionThatAnotherOneCanSpare() {
-        let active = Self.active(8, perHost: 3)
+        let active = active(8, perHost: 3)
         let download = RunningAttempt(Self.claim(1))
         #expect(active.insert(download))
         #expect(active.takeConnection(for: download.claim.fence))
@@ -189,7 +194,7 @@ import TransferTestSupport
 
     @Test func whatWasClaimedAheadBeginsWhenThereIsAConnection() {
         let perHost = Mutex(2)
-        let active = ActiveAttempts(connectionsMax: 3) {
+        let active = ActiveAttempts(on: loops, connectionsMax: 3) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
         let attempts = Self.attempts(5)
@@ -215,8 +220,32 @@ import TransferTestSupport
         #expect(active.takeConnection(for: attempts[3].claim.fence))
     }
 
+    @Test func aHostsConnectionsAreDividedAmongTheLoops() {
+        let active = active(6, perHost: 6)
+        let attempts = Self.attempts(7)
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        let used = attempts.prefix(6).compactMap { $0.loop.map(ObjectIdentifier.init) }
+        #expect(Set(used.prefix(3)).count == 3)
+        #expect(Array(used.prefix(3)) == Array(used.suffix(3)))
+        // A connection that was kept is there for the next one.
+        #expect(!attempts[6].hasBegun)
+        _ = active.remove(attempts[4].claim)
+        #expect(attempts[6].loop === attempts[4].loop)
+    }
+
+    @Test func oneAttemptAfterAnotherIsOnTheSameLoop() {
+        let active = active(6, perHost: 6)
+        var loops: Set<ObjectIdentifier> = []
+        for attempt in Self.attempts(20) {
+            #expect(active.insert(attempt))
+            if let loop = attempt.loop { loops.insert(ObjectIdentifier(loop)) }
+            _ = active.remove(attempt.claim)
+        }
+        #expect(loops.count == 1)
+    }
+
     @Test func whoCameFirstBeginsFirstWhicheverHostItWaitsFor() {
-        let active = Self.active(1, perHost: 1)
+        let active = active(1, perHost: 1)
         let attempts = Self.attempts(at: [9, 7, 7, 8, 7, 8, 9])
         for attempt in attempts { #expect(active.insert(attempt)) }
         // One of them is gone before its turn comes.
@@ -234,7 +263,7 @@ import TransferTestSupport
 
     @Test func severalThatBeginAtOnceAreThoseThatCameFirst() {
         let perHost = Mutex(0)
-        let active = ActiveAttempts(connectionsMax: 4) {
+        let active = ActiveAttempts(on: loops, connectionsMax: 4) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
         let attempts = Self.attempts(at: [9, 7, 7, 8, 7, 8, 9])
@@ -246,7 +275,7 @@ import TransferTestSupport
     }
 
     @Test func whatHasNotBegunIsGivenBackBeforeAHostChangesHands() {
-        let active = Self.active(8, perHost: 1)
+        let active = active(8, perHost: 1)
         let attempts = Self.attempts(2)
         for attempt in attempts { #expect(active.insert(attempt)) }
         let shard = HostKey(rawValue: 7).shard
@@ -259,7 +288,7 @@ import TransferTestSupport
     /// An attempt that had waited for something else finds its host with another worker.
     @Test func whatComesAfterAHostHasChangedHandsIsGivenBack() {
         let shard = HostKey(rawValue: 7).shard
-        let active = ActiveAttempts(connectionsMax: 8) {
+        let active = ActiveAttempts(on: loops, connectionsMax: 8) {
             ConnectionSlots.Place(flow: $0.flow, perHost: $0.hostKey.shard == shard ? 0 : 4)
         }
         #expect(active.withdraw(from: [shard]))
@@ -277,7 +306,7 @@ import TransferTestSupport
     }
 
     @Test func whatIsAbandonedBeforeItHasBegunEndsWithoutAConnection() {
-        let active = Self.active(8, perHost: 1)
+        let active = active(8, perHost: 1)
         let attempts = Self.attempts(3)
         for attempt in attempts { #expect(active.insert(attempt)) }
         active.abandon([attempts[1]])
@@ -291,7 +320,7 @@ import TransferTestSupport
 
     @Test func connectionsAreGivenUpBeforeAHostChangesHands() {
         let perHost = Mutex(4)
-        let active = ActiveAttempts(connectionsMax: 8) {
+        let active = ActiveAttempts(on: loops, connectionsMax: 8) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
         let (here, there) = (HostKey(rawValue: 7), HostKey(rawValue: -7))
@@ -317,7 +346,7 @@ import TransferTestSupport
     }
 
     @Test func aSessionsCapHoldsForFurtherConnectionsToo() {
-        let active = Self.active(8, perHost: 4)
+        let active = active(8, perHost: 4)
         let capped = RunningAttempt(
             Self.claim(1, session: SessionID(UUID()), maxConnectionsPerHost: 2)
         )
@@ -347,7 +376,7 @@ import TransferTestSupport
     func neverMoreConnectionsThanAllowed(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
         let (total, perHost) = (6, 3)
-        let active = Self.active(total, perHost: perHost)
+        let active = active(total, perHost: perHost)
         var running: [RunningAttempt] = []
         var extras: [Fence: Int] = [:]
         for step in 1...300 {

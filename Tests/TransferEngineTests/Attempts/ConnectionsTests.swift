@@ -13,10 +13,11 @@ import TransferTestSupport
         let loop = try CurlLoop(name: "abandoned")
         defer { loop.stop() }
         let connections = Connections()
+        connections.begin(on: loop)
         connections.abandon()
         let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
         let result = await withCheckedContinuation { continuation in
-            connections.start(request, on: loop, sink: EndSink(continuation))
+            connections.start(request, sink: EndSink(continuation))
         }
         #expect(throws: CurlError.self) { try result.get() }
         #expect(origin.log.now.requests(at: "/never").isEmpty)
@@ -28,11 +29,25 @@ import TransferTestSupport
         let loop = try CurlLoop(name: "late")
         defer { loop.stop() }
         let connections = Connections { false }
+        connections.begin(on: loop)
         let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
         let result = await withCheckedContinuation { continuation in
-            connections.start(request, on: loop, sink: EndSink(continuation))
+            connections.start(request, sink: EndSink(continuation))
         }
         #expect(connections.isRefusal(result))
+        #expect(origin.log.now.connectionsAccepted == 0)
+    }
+
+    @Test func whatHasNotBegunMakesNoRequest() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let connections = Connections()
+        let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
+        let result = await withCheckedContinuation { continuation in
+            connections.start(request, sink: EndSink(continuation))
+        }
+        guard case .failure(let error) = result else { throw CancellationError() }
+        #expect(error.code == .cancelled)
         #expect(origin.log.now.connectionsAccepted == 0)
     }
 
@@ -49,15 +64,17 @@ import TransferTestSupport
         let loop = try CurlLoop(name: "next")
         defer { loop.stop() }
         let connections = Connections()
+        connections.begin(on: stopped)
         func request(_ path: String) -> CurlRequest {
             CurlRequest(url: origin.url(path), egress: EgressGuard { _ in true })
         }
         let next = request("/next")
         let result = await withCheckedContinuation { continuation in
             let first = LeadingSink {
-                connections.start(next, on: loop, sink: EndSink(continuation))
+                connections.begin(on: loop)
+                connections.start(next, sink: EndSink(continuation))
             }
-            connections.start(request("/first"), on: stopped, sink: first)
+            connections.start(request("/first"), sink: first)
             Task {
                 await origin.log.arrived(1, at: "/next")
                 connections.cancel(0)

@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -13,7 +14,7 @@ import TransferStore
         let connections = Connections()
         var progress: AttemptStatus { AttemptStatus() }
         init(_ claim: TaskClaim) { self.claim = claim }
-        func begin() {}
+        func begin(on _: CurlLoop) {}
         func yieldConnection() {}
         func abandon() {}
     }

@@ -56,6 +56,20 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
+    /// However many loops there are, an origin that counts connections sees those of the cap.
+    @Test func aHostKeepsNoMoreConnectionsThanItsCap() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        var ids: [TaskID] = []
+        for _ in 0..<100 { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        try await fixture.withEngine {
+            $0.connectionsPerHost = 4
+        } _: { [ids] _ in
+            try await fixture.expectCompletion(ids)
+            #expect(fixture.origin.log.now.connectionsAccepted <= 4)
+        }
+    }
+
     @Test func hostsThatAreBusyDoNotHideOthersFromTheClaim() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()

@@ -65,8 +65,8 @@ import TransferTestSupport
         let folder = try TestFolder("certificates")
         defer { withExtendedLifetime(folder) {} }
         let container = try Container(directory: folder.path)
-        let loop = try CurlLoop(name: "curl-test")
-        defer { loop.stop() }
+        let loops = try CurlLoops(name: "curl-test", count: 1)
+        defer { loops.stop() }
         let configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         let parsed = try CurlURL(url)
         let verifier = try Verifier()
@@ -83,12 +83,11 @@ import TransferTestSupport
                 Download(
                     claim,
                     url: parsed,
-                    loop: loop,
                     container: container,
                     packs: Packs(container),
                     disk: disk,
                     configuration: configuration,
-                    active: ActiveAttempts(connectionsMax: 1) {
+                    active: ActiveAttempts(on: loops, connectionsMax: 1) {
                         ConnectionSlots.Place(flow: $0.flow)
                     },
                     verifier: verifier,
@@ -97,12 +96,11 @@ import TransferTestSupport
                 ) { ended in
                     if case .finished = ended.end { return onEnd(true) }
                     onEnd(false)
-                }.begin()
+                }.begin(on: loops.first)
             } else {
                 Exchange(
                     claim,
                     url: parsed,
-                    loop: loop,
                     container: container,
                     disk: disk,
                     configuration: configuration,
@@ -111,7 +109,7 @@ import TransferTestSupport
                 ) { ended in
                     if case .finished = ended.end { return onEnd(true) }
                     onEnd(false)
-                }.begin()
+                }.begin(on: loops.first)
             }
         }
     }

@@ -99,9 +99,14 @@ final class EngineFixture: Sendable {
             delayMax: .milliseconds(2)
         )
         configuration.retryPolicy.attemptsInBackgroundMax = 0
+        configuration.transferThreads = 3
         change(&configuration)
-        let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
-        defer { curl.stop() }
+        let loops = try CurlLoops(
+            name: "engine-test",
+            count: configuration.transferThreads,
+            connectionsMax: 2 * configuration.concurrency
+        )
+        defer { loops.stop() }
         let identity = WorkerIdentity(
             incarnation: try await stores.workers.registerWorker(name: "test", leasesShards: true)
         )
@@ -110,7 +115,7 @@ final class EngineFixture: Sendable {
             stores: EngineStores(stores.database),
             identity: identity,
             container: Container(directory: directory),
-            curl: curl,
+            loops: loops,
             disk: disk,
             secrets: secrets,
             configuration: configuration,
