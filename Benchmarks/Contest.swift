@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TransferWire
 
@@ -16,6 +17,8 @@ struct Contest {
     /// The running contenders.
     private struct Field {
         let service: Service
+        /// The service with one thread for transfers; nil when nobody asks for it.
+        let single: Service?
         let aria2: Aria2
         let curl: CurlCommand
         /// The rclone daemon; nil when rclone is not installed.
@@ -31,18 +34,31 @@ struct Contest {
     }
 
     func measure(into table: inout Table) async throws {
-        let contenders = contenders.filter { isWanted($0.name) }
+        let contenders = try
+            (contenders + middleContenders(overTLS: false) + middleContenders(overTLS: true))
+            .filter { isWanted($0.name) }
         guard !contenders.isEmpty else { return }
         let service = try await Service(program: program, folder: folder, parallel: parallel)
         defer { service.stop() }
+        let isSingleWanted = contenders.contains { $0.name.contains(Self.oneThread) }
+        let single =
+            isSingleWanted
+            ? try await Service(program: program, folder: folder, parallel: parallel, threads: 1)
+            : nil
+        defer { single?.stop() }
         let aria2 = try await Aria2(folder: folder, parallel: parallel)
         defer { aria2.stop() }
         let rclone = try await rclone()
         defer { rclone?.stop() }
         let field = Field(
             service: service,
+            single: single,
             aria2: aria2,
-            curl: CurlCommand(folder: folder, parallel: parallel),
+            curl: CurlCommand(
+                folder: folder,
+                parallel: parallel,
+                certificate: origin.certificate
+            ),
             rclone: rclone
         )
         for round in 1...rounds {
@@ -63,7 +79,44 @@ struct Contest {
             print("rclone is left out: it is not installed; .ci/setup --bench does that.")
             return nil
         }
-        return try await Rclone(folder: folder, parallel: parallel)
+        return try await Rclone(
+            folder: folder,
+            parallel: parallel,
+            certificate: origin.certificate
+        )
+    }
+
+    private static let oneThread = "one thread"
+    private static let middleFiles = 12
+
+    /// The names of several middle files, without TLS and with it.
+    private func middleName(overTLS: Bool, _ contender: String) -> String {
+        "\(Self.middleFiles) x \(origin.middleMiB) MiB\(overTLS ? " over TLS" : ""), \(contender)"
+    }
+
+    /// Several middle files at once, which one thread alone cannot receive as fast as the machine.
+    private func middleContenders(overTLS: Bool) throws -> [Contender] {
+        let urls = origin.middleURLs(count: Self.middleFiles, overTLS: overTLS)
+        let trusted = JSONValue.object([
+            "certificate_authorities": .string(
+                try String(contentsOfFile: origin.certificate, encoding: .utf8)
+            )
+        ])
+        let task = overTLS ? OptionMembers(["tls": trusted]) : OptionMembers()
+        return [
+            Contender(name: middleName(overTLS: overTLS, "transferd")) {
+                try await $0.service.download(urls, task: task)
+            },
+            Contender(name: middleName(overTLS: overTLS, "\(Self.oneThread), transferd")) {
+                try await $0.single?.download(urls, task: task)
+            },
+            Contender(name: middleName(overTLS: overTLS, "curl --parallel")) {
+                try await $0.curl.download(urls)
+            },
+            Contender(name: middleName(overTLS: overTLS, "rclone rcd")) {
+                try await $0.rclone?.download(urls)
+            },
+        ]
     }
 
     private var contenders: [Contender] {
@@ -120,6 +173,14 @@ struct Contest {
     private func compare(in table: inout Table) {
         for peer in ["curl --parallel", "rclone rcd", "aria2 RPC"] {
             table.compare("\(files) x 16 KiB, transferd", to: "\(files) x 16 KiB, \(peer)")
+        }
+        for overTLS in [false, true] {
+            for peer in ["\(Self.oneThread), transferd", "curl --parallel", "rclone rcd"] {
+                table.compare(
+                    middleName(overTLS: overTLS, "transferd"),
+                    to: middleName(overTLS: overTLS, peer)
+                )
+            }
         }
         table.compare("1 large file, transferd", to: "1 large file, curl")
         table.compare("1 large file, transferd", to: "1 large file, curl, sync")

@@ -4,6 +4,8 @@ import Foundation
 struct CurlCommand {
     let folder: Folder
     let parallel: Int
+    /// The file of the certificate that it trusts.
+    let certificate: String
 
     /// Downloads `urls`; with `durably`, waits until the files would survive a power cut.
     func download(_ urls: [String], durably: Bool = false) async throws -> Double {
@@ -14,8 +16,8 @@ struct CurlCommand {
         try Program.run(
             "curl",
             [
-                "--silent", "--fail", "--parallel", "--parallel-max", "\(parallel)", "--config",
-                list,
+                "--silent", "--fail", "--parallel", "--parallel-max", "\(parallel)", "--cacert",
+                certificate, "--config", list,
             ]
         )
         if durably {

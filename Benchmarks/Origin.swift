@@ -9,8 +9,13 @@ struct Origin {
 
     /// Bytes of a small file.
     static let smallBytes = 16 * 1024
+    private let tlsPort: UInt16
     /// The SHA-256 of the large file.
     let largeSHA256: String
+    /// The file of the certificate that it shows to those who use TLS, and of whoever issued it.
+    let certificate: String
+    /// The size of the middle file, in MiB.
+    let middleMiB: Int
     private let narrow: FaultProxy
     /// The bytes a second of a slow file, which is as large as a small one.
     private static let slowRate = 128
@@ -45,9 +50,21 @@ struct Origin {
             for _ in 0..<count >> 20 { try file.write(contentsOf: block) }
             try file.close()
         }
+        middleMiB = middleBytes >> 20
+        certificate = "\(folder.path)/origin.pem"
+        let privateKey = "\(folder.path)/origin-key.pem"
+        try Program.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout", privateKey, "-out", certificate, "-days", "2", "-subj", "/CN=origin",
+                "-addext", "subjectAltName=IP:127.0.0.1",
+            ]
+        )
         let sum = try Program.output("sha256sum", ["\(www)/large"])
         largeSHA256 = String(sum.prefix { $0 != " " })
         port = try Program.freePort()
+        tlsPort = try Program.freePort()
         narrow = try FaultProxy(to: port, .slow(delay: .milliseconds(20), rate: narrowRate))
         let port = port
         let listening = (1...Self.hosts).map { "listen 127.0.0.\($0):\(port);" }
@@ -69,6 +86,10 @@ struct Origin {
                     location = /paced-large { alias \(www)/large; limit_rate \(Self.largeRate); }
                     location /slow/ { try_files /small =404; limit_rate \(Self.slowRate); }
                     location /paced/ { try_files /small =404; limit_rate \(Self.pacedRate); }
+                }
+                server {
+                    listen 127.0.0.1:\(tlsPort) ssl; root \(www);
+                    ssl_certificate \(certificate); ssl_certificate_key \(privateKey);
                 }
             }
             """,
@@ -99,6 +120,12 @@ struct Origin {
 
     /// The URL of a file behind the narrow line.
     var middleURL: String { "http://127.0.0.1:\(narrow.port)/middle" }
+
+    /// Returns URLs of the middle file without the narrow line, each of them different.
+    func middleURLs(count: Int, overTLS: Bool) -> [String] {
+        let base = overTLS ? "https://127.0.0.1:\(tlsPort)" : "http://127.0.0.1:\(port)"
+        return (0..<count).map { "\(base)/middle?\($0)" }
+    }
 
     /// The URL that accepts webhooks at once.
     var hookURL: String { "http://127.0.0.1:\(port)/hook" }

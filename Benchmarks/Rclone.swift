@@ -8,7 +8,7 @@ struct Rclone {
     private let folder: Folder
     private let parallel: Int
 
-    init(folder: Folder, parallel: Int) async throws {
+    init(folder: Folder, parallel: Int, certificate: String) async throws {
         self.folder = folder
         self.parallel = parallel
         let port = try Program.freePort()
@@ -18,7 +18,7 @@ struct Rclone {
             [
                 "rcd", "--rc-no-auth", "--rc-addr", "127.0.0.1:\(port)", "--config", "/dev/null",
                 "--transfers", "\(parallel)", "--use-server-modtime", "--log-level", "ERROR",
-                "--rc-job-expire-duration", "10m",
+                "--rc-job-expire-duration", "10m", "--ca-cert", certificate,
             ]
         )
         try await Web.untilAnswering("\(base)/rc/noop", json: "{}")

@@ -26,15 +26,16 @@ struct Service {
     /// The service's own bound.
     private static let connectionsPerHostMax = 1000
 
-    /// Starts the service with a private PostgreSQL.
-    init(program: String, folder: Folder, parallel: Int) async throws {
+    /// Starts the service with a private PostgreSQL, and with `threads` for transfers (nil for as many
+    /// as it takes by itself).
+    init(program: String, folder: Folder, parallel: Int, threads: Int? = nil) async throws {
         try await self.init(
             program: program,
-            data: try folder.directory("service"),
+            data: try folder.directory(threads.map { "service-\($0)" } ?? "service"),
             key: nil,
             parallel: parallel,
             perHost: parallel,
-            options: []
+            options: threads.map { ["--transfer-threads", "\($0)"] } ?? []
         )
     }
 
