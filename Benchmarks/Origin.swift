@@ -56,7 +56,8 @@ struct Origin {
         try Program.run(
             "openssl",
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes",
                 "-keyout", privateKey, "-out", certificate, "-days", "2", "-subj", "/CN=origin",
                 "-addext", "subjectAltName=IP:127.0.0.1",
             ]

@@ -20,6 +20,8 @@ final class ActiveTransfer {
     private let isHostAllowed: Bool
     private let mayBegin: @Sendable () -> Bool
     private let bodySource: (any CurlBodySource)?
+    /// Where pieces of the body are put together; nil when the sink takes them as they come.
+    private let gatherer: PieceGatherer?
 
     /// The reason why we end the transfer, or nil when libcurl ends it.
     private(set) var cause: CurlError.Code?
@@ -62,18 +64,21 @@ final class ActiveTransfer {
     ///   - route: the way through a proxy, if there is one.
     ///   - easy: configured by the caller.
     ///   - debtors: where the transfer enters itself when it must pause.
+    ///   - gatherer: puts pieces of bodies together for sinks that want it.
     init(
         id: UInt64,
         _ start: TransferStart,
         route: ProxyRoute?,
         easy: EasyHandle,
-        debtors: Debtors
+        debtors: Debtors,
+        gatherer: PieceGatherer
     ) {
         let request = start.request
         self.id = id
         self.easy = easy
         self.route = route
         sink = start.sink
+        self.gatherer = start.sink.takesLargePieces ? gatherer : nil
         egress = request.egress
         host = start.url.host
         isHostAllowed = request.egress.allows(host: host, for: request.group)
@@ -160,6 +165,8 @@ final class ActiveTransfer {
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         let now = ContinuousClock.now
         lastActivity = now
+        // A body that is followed by lines is told before them.
+        guard gatherer?.deliver(of: self) ?? true else { return false }
         let step = unsafe headParser.consume(line)
         if headParser.hasFinalStatus { firstByte.answered(at: now) }
         switch step {
@@ -200,6 +207,7 @@ final class ActiveTransfer {
         _ body: UnsafeRawBufferPointer,
         at now: ContinuousClock.Instant
     ) -> PieceOutcome {
+        guard cause == nil else { return .ended }
         guard head != nil else { return ended(.badResponse) }
         guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived,
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
@@ -211,17 +219,28 @@ final class ActiveTransfer {
         {
             return ended(.badResponse)
         }
-        switch unsafe sink.receive(body: body) {
-        case .proceed: break
-        case .later:
-            pacing.awaitSink(of: self)
-            return .paused
-        case .abort: return ended(.aborted)
+        if let gatherer, total != head?.contentLength || body.count < total {
+            guard unsafe gatherer.add(body, of: self, after: bytesReceived) else { return .ended }
+        } else {
+            switch unsafe sink.receive(body: body) {
+            case .proceed: break
+            case .later:
+                pacing.awaitSink(of: self)
+                return .paused
+            case .abort: return ended(.aborted)
+            }
         }
         bytesReceived = total
         speed.move(Int64(body.count))
         pacing.received(Int64(body.count), at: now)
         return .taken
+    }
+
+    /// Gives the sink a piece that was put together of those that were taken.
+    ///
+    /// - Returns: whether the transfer goes on.
+    func deliver(_ piece: UnsafeRawBufferPointer) -> Bool {
+        unsafe sink.receive(body: piece) == .proceed || end(.aborted)
     }
 
     /// Returns whether the coded bytes so far may have become this many: few bytes can be made that

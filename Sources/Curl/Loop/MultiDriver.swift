@@ -24,6 +24,7 @@ import Foundation
     var timers: [UInt64: PollLoop.Timer] = [:]
     private var pauseTimers: [UInt64: PollLoop.Timer] = [:]
     private let debtors = Debtors()
+    private let gatherer = PieceGatherer()
     private var idleHandles: [EasyHandle] = []
     private var wakeup: (timer: PollLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
@@ -84,7 +85,8 @@ import Foundation
                 start,
                 route: route,
                 easy: easy,
-                debtors: debtors
+                debtors: debtors,
+                gatherer: gatherer
             )
             try easy.configure(start.request, url: start.url, certificateFile: certificateFile)
             if let route {
@@ -238,6 +240,7 @@ import Foundation
         catchUp()
         var running: Int32 = 0
         unsafe curl_multi_socket_action(multi, socket, mask, &running)
+        gatherer.deliver()
         var waiting: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &waiting) {
             guard unsafe message.pointee.msg == CURLMSG_DONE,
@@ -245,7 +248,15 @@ import Foundation
             else { continue }
             end(transfer, unsafe message.pointee.data.result)
         }
+        endRefused()
         pauseDebtors()
+    }
+
+    /// Ends the transfers that libcurl would go on with although their sinks do not.
+    private func endRefused() {
+        for transfer in gatherer.takeRefused() where transfers[transfer.id] === transfer {
+            end(transfer, nil, reason: transfer.cause)
+        }
     }
 
     // MARK: Rates
@@ -273,6 +284,8 @@ import Foundation
         }
         guard rest.curlBits != before.curlBits else { return }
         let code = unsafe curl_easy_pause(transfer.easy.raw, rest.curlBits)
+        gatherer.deliver()
+        defer { endRefused() }
         // Without a connection there is nothing to pause, and no bytes arrive either; any other
         // error is the sink's, which was given bytes that libcurl had held back.
         guard code != CURLE_BAD_FUNCTION_ARGUMENT else { return transfer.pacing.forgetRest() }

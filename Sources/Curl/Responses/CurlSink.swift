@@ -12,11 +12,18 @@ package protocol CurlSink: AnyObject, Sendable {
     func receive(head: ResponseHead) -> SinkVerdict
     /// Takes the next bytes of the body, which are valid during the call only.
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict
+    /// Whether it may get several pieces of the body as one, of 256 KiB at most, soon after they came.
+    ///
+    /// Such a sink cannot put a piece off: ``SinkVerdict/later`` counts as `abort`.
+    var takesLargePieces: Bool { get }
     /// Receives the outcome of the transfer; a success has a body of the announced length.
     func finish(_ result: Result<CurlSummary, CurlError>)
 }
 
 extension CurlSink {
+    /// Whether it may get several pieces as one: not unless it says so.
+    package var takesLargePieces: Bool { false }
+
     /// Does nothing: few requests have a use for informational responses.
     package func receive(informational head: ResponseHead) {}
 }

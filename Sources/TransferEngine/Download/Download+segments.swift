@@ -197,6 +197,8 @@ private final class SegmentConnection: CurlSink {
         download.state.withLock { download.accept(head, on: number, &$0) }
     }
 
+    var takesLargePieces: Bool { true }
+
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
         download.receive(body, on: number)
     }

@@ -232,6 +232,9 @@ final class Download: CurlSink, TransferAttempt {
         }
     }
 
+    /// They are written to a file.
+    var takesLargePieces: Bool { true }
+
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
         receive(body, on: Segments.lead)
     }
