@@ -252,7 +252,7 @@ import Foundation
         pauseDebtors()
     }
 
-    /// Ends the transfers that libcurl would go on with although their sinks do not.
+    /// Ends the transfers that libcurl would continue although their sinks have refused a piece.
     private func endRefused() {
         for transfer in gatherer.takeRefused() where transfers[transfer.id] === transfer {
             end(transfer, nil, reason: transfer.cause)

@@ -16,7 +16,7 @@ import TransferTestSupport
 
     init() throws { loops = try CurlLoops(name: "active", count: 3) }
 
-    private func active(_ connectionsMax: Int, perHost: Int) -> ActiveAttempts {
+    func active(_ connectionsMax: Int, perHost: Int) -> ActiveAttempts {
         ActiveAttempts(on: loops, connectionsMax: connectionsMax) {
             ConnectionSlots.Place(
                 flow: $0.flow,
@@ -27,7 +27,7 @@ import TransferTestSupport
     }
 
     /// Attempts of tasks of their own at one host.
-    private static func attempts(_ count: Int64) -> [RunningAttempt] {
+    static func attempts(_ count: Int64) -> [RunningAttempt] {
         (1...count).map { RunningAttempt(claim($0, of: TaskID(UUID()), hostKey: 7)) }
     }
 
@@ -218,30 +218,6 @@ import TransferTestSupport
         #expect(active.remove(attempts[4].claim) == nil)
         _ = active.remove(attempts[2].claim)
         #expect(active.takeConnection(for: attempts[3].claim.fence))
-    }
-
-    @Test func aHostsConnectionsAreDividedAmongTheLoops() {
-        let active = active(6, perHost: 6)
-        let attempts = Self.attempts(7)
-        for attempt in attempts { #expect(active.insert(attempt)) }
-        let used = attempts.prefix(6).compactMap { $0.loop.map(ObjectIdentifier.init) }
-        #expect(Set(used.prefix(3)).count == 3)
-        #expect(Array(used.prefix(3)) == Array(used.suffix(3)))
-        // A connection that was kept is there for the next one.
-        #expect(!attempts[6].hasBegun)
-        _ = active.remove(attempts[4].claim)
-        #expect(attempts[6].loop === attempts[4].loop)
-    }
-
-    @Test func oneAttemptAfterAnotherIsOnTheSameLoop() {
-        let active = active(6, perHost: 6)
-        var loops: Set<ObjectIdentifier> = []
-        for attempt in Self.attempts(20) {
-            #expect(active.insert(attempt))
-            if let loop = attempt.loop { loops.insert(ObjectIdentifier(loop)) }
-            _ = active.remove(attempt.claim)
-        }
-        #expect(loops.count == 1)
     }
 
     @Test func whoCameFirstBeginsFirstWhicheverHostItWaitsFor() {
