@@ -165,8 +165,6 @@ final class ActiveTransfer {
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         let now = ContinuousClock.now
         lastActivity = now
-        // A body that is followed by lines is told before them.
-        guard gatherer?.deliver(of: self) ?? true else { return false }
         let step = unsafe headParser.consume(line)
         if headParser.hasFinalStatus { firstByte.answered(at: now) }
         switch step {

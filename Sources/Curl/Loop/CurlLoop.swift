@@ -31,14 +31,14 @@ package final class CurlLoop: Sendable {
         try self.init(
             name: name,
             connectionsMax: connectionsMax,
-            keptMax: connectionsMax + (connectionsMax + 3) / 4,
+            keptMax: Self.keptMax(for: connectionsMax),
             names: Self.namePool(),
             certificateFile: certificateFile
         )
     }
 
-    /// Starts the thread of a loop that may be one of several: with `keptMax` connections that it
-    /// keeps open at most, and with `names` as the threads that find addresses.
+    /// Starts the thread of a loop that may be one of several: with ``keptMax(for:loops:)``, and
+    /// with `names` as the threads that find addresses.
     init(
         name: String,
         connectionsMax: Int,
@@ -63,6 +63,12 @@ package final class CurlLoop: Sendable {
             loop.stop()
             throw error
         }
+    }
+
+    /// The number of connections that one of several loops keeps open at most, used or not: room for
+    /// `connectionsMax` transfers of all of them, and a quarter more.
+    static func keptMax(for connectionsMax: Int, loops: Int = 1) -> Int {
+        (connectionsMax + connectionsMax / 4) / loops + 1
     }
 
     /// The number of threads that find addresses; one group, such as a tenant, gets at most half of

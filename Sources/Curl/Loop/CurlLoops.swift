@@ -33,7 +33,7 @@ package final class CurlLoops: Sendable {
             try CurlLoop(
                 name: name,
                 connectionsMax: connectionsMax,
-                keptMax: (connectionsMax + connectionsMax / 4) / count + 1,
+                keptMax: CurlLoop.keptMax(for: connectionsMax, loops: count),
                 names: names
             )
         }

@@ -4,6 +4,7 @@
 /// Libcurl gives 16 KiB at most at once (CURL_MAX_WRITE_SIZE), and over TLS what a record brings, from
 /// any byte of the body on. Written to a file one by one they cost about as much as decrypting them:
 /// each touches a page that the one before has touched, and the kernel keeps the file in small pieces.
+/// A sink notices no difference in order: libcurl tells of a body after its head, and of nothing else.
 ///
 /// Nothing stays here between two turns: every call into libcurl is followed by ``deliver()``.
 @safe final class PieceGatherer {
@@ -35,6 +36,7 @@
         after before: Int64
     ) -> Bool {
         if owner !== transfer { deliver() }
+        // libcurl gives no such piece, but what fits into the buffer does not depend on that.
         guard piece.count < Self.alignment else {
             return unsafe deliver(keeping: 0) && transfer.deliver(piece)
         }
@@ -50,13 +52,6 @@
 
     /// Delivers all pieces.
     func deliver() { deliver(keeping: 0) }
-
-    /// Delivers the pieces of one transfer, if there are any.
-    ///
-    /// - Returns: whether the transfer goes on.
-    func deliver(of transfer: ActiveTransfer) -> Bool {
-        owner === transfer ? deliver(keeping: 0) : true
-    }
 
     /// Returns the transfers that cannot go on, once.
     func takeRefused() -> [ActiveTransfer] {

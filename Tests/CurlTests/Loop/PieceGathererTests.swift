@@ -1,7 +1,8 @@
-import Curl
 import Synchronization
 import Testing
 import TransferTestSupport
+
+@testable import Curl
 
 /// Bodies for sinks that take several pieces as one.
 @Suite(.timeLimit(.minutes(2))) struct PieceGathererTests {
@@ -14,15 +15,17 @@ import TransferTestSupport
 
         private let state = Mutex(Record())
         private let verdict: @Sendable (Int) -> SinkVerdict
-        private let continuation: CheckedContinuation<(Record, CurlError.Code?), Never>
+        private let whenFinished: @Sendable (Record, CurlError.Code?) -> Void
 
         init(
-            _ continuation: CheckedContinuation<(Record, CurlError.Code?), Never>,
-            verdict: @escaping @Sendable (Int) -> SinkVerdict
+            verdict: @escaping @Sendable (Int) -> SinkVerdict = { _ in .proceed },
+            whenFinished: @escaping @Sendable (Record, CurlError.Code?) -> Void = { _, _ in }
         ) {
-            self.continuation = continuation
             self.verdict = verdict
+            self.whenFinished = whenFinished
         }
+
+        var record: Record { state.withLock(\.self) }
 
         var takesLargePieces: Bool { true }
 
@@ -37,9 +40,7 @@ import TransferTestSupport
             return verdict(number)
         }
 
-        func finish(_ result: Result<CurlSummary, CurlError>) {
-            continuation.resume(returning: (state.withLock(\.self), result.code))
-        }
+        func finish(_ result: Result<CurlSummary, CurlError>) { whenFinished(record, result.code) }
     }
 
     private func run(
@@ -48,8 +49,83 @@ import TransferTestSupport
         verdict: @escaping @Sendable (Int) -> SinkVerdict = { _ in .proceed }
     ) async -> (record: PieceSink.Record, code: CurlError.Code?) {
         await withCheckedContinuation { continuation in
-            loop.start(request, sink: PieceSink(continuation, verdict: verdict))
+            loop.start(
+                request,
+                sink: PieceSink(verdict: verdict) { continuation.resume(returning: ($0, $1)) }
+            )
         }
+    }
+
+    /// Returns a transfer that has a head, and to which the test gives pieces in place of libcurl.
+    private func transfer(to sink: PieceSink, _ gatherer: PieceGatherer) throws -> ActiveTransfer {
+        try #require(CurlLibrary.isInitialized)
+        let request = CurlRequest(url: "http://127.0.0.1:9/", egress: .everywhere)
+        let transfer = ActiveTransfer(
+            id: 1,
+            TransferStart(request, url: try request.validated(), sink: sink, at: .now),
+            route: nil,
+            easy: try EasyHandle(),
+            debtors: Debtors(),
+            gatherer: gatherer
+        )
+        for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] {
+            let isTaken = Array(line.utf8).withUnsafeBytes { transfer.receive(headerLine: $0) }
+            try #require(isTaken)
+        }
+        return transfer
+    }
+
+    private func give(_ piece: ArraySlice<UInt8>, to transfer: ActiveTransfer) -> Bool {
+        piece.withUnsafeBytes { transfer.receive(body: $0) } == .taken
+    }
+
+    @Test func whatIsDeliveredBeforeTheEndOfATurnEndsAtAMultiple() throws {
+        let gatherer = PieceGatherer()
+        let sink = PieceSink()
+        let transfer = try transfer(to: sink, gatherer)
+        let body = OriginBody.random(seed: 28, size: 1_000_000).bytes
+        var rest = body[...]
+        // The first one is what was left beside the head.
+        for size in [16_100] + Array(repeating: 16_384, count: 60) {
+            #expect(give(rest.prefix(size), to: transfer))
+            rest = rest.dropFirst(size)
+        }
+        let before = sink.record
+        #expect(!before.sizes.isEmpty)
+        #expect(before.sizes.allSatisfy { $0 % 65_536 == 0 })
+        gatherer.deliver()
+        #expect(sink.record.body == Array(body.dropLast(rest.count)))
+    }
+
+    @Test(arguments: [65_535, 65_536, 300_000])
+    func aLargePieceIsDeliveredBehindTheOthers(size: Int) throws {
+        let gatherer = PieceGatherer()
+        let sink = PieceSink()
+        let transfer = try transfer(to: sink, gatherer)
+        let body = OriginBody.random(seed: 29, size: 20_000 + 5 * size).bytes
+        #expect(give(body.prefix(20_000), to: transfer))
+        for number in 0..<5 {
+            #expect(give(body.dropFirst(20_000 + number * size).prefix(size), to: transfer))
+        }
+        gatherer.deliver()
+        #expect(sink.record.body == body)
+    }
+
+    @Test func aTransferThatWasRefusedGetsNothingMore() throws {
+        let gatherer = PieceGatherer()
+        let sinks = (PieceSink { _ in .abort }, PieceSink())
+        let refused = try transfer(to: sinks.0, gatherer)
+        let other = try transfer(to: sinks.1, gatherer)
+        let body = OriginBody.random(seed: 20, size: 10_000).bytes
+        #expect(give(body[...], to: refused))
+        // Another one's turn delivers it.
+        #expect(give(body[...], to: other))
+        #expect(!give(body[...], to: refused))
+        gatherer.deliver()
+        #expect(sinks.0.record.sizes == [10_000])
+        #expect(sinks.1.record.body == body)
+        #expect(gatherer.takeRefused().map(ObjectIdentifier.init) == [ObjectIdentifier(refused)])
+        #expect(gatherer.takeRefused().isEmpty)
     }
 
     @Test func bodiesArriveWholeInFewPieces() async throws {
@@ -88,8 +164,7 @@ import TransferTestSupport
     @Test func recordsOfTLSAreGathered() async throws {
         let authority = try await TestAuthority()
         let bytes = OriginBody.random(seed: 22, size: 3_000_000).bytes
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8)
-        let server = try await TLSServer(authority.issue(), of: authority, .answer(head + bytes))
+        let server = try await TLSServer(authority.issue(), of: authority, .answer(body: bytes))
         let loop = try CurlLoop(name: "curl-test", certificateFile: authority.certificatePath)
         let (record, code) = await run(
             CurlRequest(url: server.url(), egress: .everywhere),

@@ -36,8 +36,7 @@ struct CurlRateTests {
     @Test func keepsRateOverTLS() async throws {
         let authority = try await TestAuthority()
         let bytes = OriginBody.random(seed: 9, size: 200_000).bytes
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n".utf8)
-        let server = try await TLSServer(authority.issue(), of: authority, .answer(head + bytes))
+        let server = try await TLSServer(authority.issue(), of: authority, .answer(body: bytes))
         let loop = try CurlLoop(name: "curl-test", certificateFile: authority.certificatePath)
         var request = CurlRequest(url: server.url(), egress: .everywhere)
         request.receiveRateMax = 200_000

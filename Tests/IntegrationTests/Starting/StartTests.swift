@@ -89,6 +89,12 @@ import TransferTestSupport
         #expect(await service.terminate() == 0)
     }
 
+    @Test func transfersHaveAsManyThreadsAsWereAskedFor() async throws {
+        let service = try await ServiceProcess(in: DataDirectory(), ["--transfer-threads", "5"])
+        #expect(try service.threadNames().count { $0 == "transfers" } == 5)
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func namesEveryWrongSettingAtOnce() async throws {
         let folder = try TestFolder("integration")
         let log = "\(folder.path)/log"

@@ -13,6 +13,11 @@ package final class TLSServer: Sendable {
         case answer([UInt8])
         /// Sends the argument of ``TLSServer/send(_:)`` and keeps the connection.
         case manual
+
+        /// Answers each `GET` with a body.
+        package static func answer(body: [UInt8]) -> Mode {
+            .answer(Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body)
+        }
     }
 
     /// The port the system has chosen.
