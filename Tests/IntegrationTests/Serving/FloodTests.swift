@@ -122,7 +122,7 @@ import TransferWire
         try service.forgetMemoryPeak()
         do {
             let connections = try open()
-            for connection in connections { try connection.awaitFirstByte() }
+            for connection in connections { try await connection.awaitFirstByte() }
             // Others are served meanwhile, and behind so many requests, any answers have been
             // written.
             for _ in 0..<200 { #expect(await probe.status("GET", "/livez") == 200) }
@@ -155,10 +155,12 @@ private final class UnreadConnection {
     deinit { close(descriptor) }
 
     /// Waits until an answer starts, and leaves it unread.
-    func awaitFirstByte() throws {
-        var byte: UInt8 = 0
-        guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else {
-            throw HTTPClient.Failure(step: "recv", code: errno)
+    func awaitFirstByte() async throws {
+        try await onThread { [descriptor] in
+            var byte: UInt8 = 0
+            guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else {
+                throw HTTPClient.Failure(step: "recv", code: errno)
+            }
         }
     }
 }

@@ -79,6 +79,8 @@ import TransferTestSupport
     }
 
     /// What a quiet tenant does runs before what a loud one has had ready for longer.
+    ///
+    /// One thread alone does all of it: of two, one may take its job and note it much later.
     @Test func aQuietTenantWaitsForNoQueue() async throws {
         let threads = RequestThreads()
         let quiet = ConnectionTurn(of: nil, on: threads)
@@ -89,6 +91,7 @@ import TransferTestSupport
         let gate = DispatchSemaphore(value: 0)
         let blocked = Shared(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { for _ in 0..<RequestThreads.count { gate.signal() } }
             for _ in 0..<RequestThreads.count {
                 group.addTask(executorPreference: loud) {
                     blocked.value.withLock { $0 += 1 }
@@ -106,12 +109,13 @@ import TransferTestSupport
             group.addTask(executorPreference: quiet) {
                 order.value.withLock { $0.append("quiet") }
             }
-            for _ in 0..<RequestThreads.count { gate.signal() }
-            try await group.waitForAll()
+            gate.signal()
+            try await eventually("one thread has run all") {
+                order.value.withLock { $0.count } == 1001
+            }
         }
         let position = try #require(order.value.withLock { $0.firstIndex(of: "quiet") })
-        #expect(position <= 2 * RequestThreads.count)
-        #expect(order.value.withLock { $0.count } == 1001)
+        #expect(position <= 1)
     }
 
     /// The steps of a request run on these threads, and those behind its key in its tenant's turn.

@@ -91,13 +91,7 @@ package struct HTTPClient: Sendable {
 
     /// Sends `request` and reads until the server closes.
     package func exchange(_ request: [UInt8]) async throws -> Answer {
-        // The calls block, so they run on separate threads: those of Dispatch are also the
-        // cooperative pool's, and are added one a second when all of them block.
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try send(request) })
-            }
-        }
+        try await onThread { try send(request) }
     }
 
     /// Returns a request with the header fields that it needs, and `Connection: close`.
