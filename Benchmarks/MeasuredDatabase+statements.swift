@@ -254,7 +254,7 @@ extension MeasuredDatabase {
     func clear() async throws {
         try await aside.executeScript(
             """
-            TRUNCATE task, ready_run, delayed, held, attempt_run, attempt, pending_rename, outcome,
+            TRUNCATE task, ready_run, delayed, held, attempt_run, attempt, rename_run, outcome,
                 attempt_log, partial, event_run;
             UPDATE session_progress SET generation = 0, outstanding = 0, last_sequence = 0,
                 completed = 0, failed = 0, cancelled = 0;

@@ -591,24 +591,6 @@ CREATE TABLE pause (
     CONSTRAINT pause_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 
-CREATE TABLE pending_rename (
-    task_id uuid NOT NULL,
-    fence bigint NOT NULL,
-    part_fence bigint NOT NULL,
-    worker integer NOT NULL,
-    number smallint NOT NULL,
-    session_id uuid NOT NULL,
-    http_status smallint NOT NULL,
-    bytes_received bigint NOT NULL,
-    response_head text NOT NULL,
-    started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
-    resumed_at_offset bigint,
-    inode bigint,
-    inode_born_at_ns bigint,
-    CONSTRAINT pending_rename_inode_is_whole CHECK (((inode IS NULL) = (inode_born_at_ns IS NULL))),
-    CONSTRAINT pending_rename_pkey PRIMARY KEY (task_id)
-) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
-
 CREATE TABLE ready_run (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
@@ -620,6 +602,29 @@ CREATE TABLE ready_run (
     CONSTRAINT ready_run_check CHECK ((task_ids[cardinality(task_ids)] = last_task_id)),
     CONSTRAINT ready_run_pkey PRIMARY KEY (host_key, session_id, priority_rank, last_task_id)
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE rename_run (
+    first_fence bigint NOT NULL,
+    session_id uuid NOT NULL,
+    block bytea NOT NULL,
+    number smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    resumed_at_offset bigint,
+    task_ids uuid[] NOT NULL,
+    fences bigint[] NOT NULL,
+    part_fences bigint[] NOT NULL,
+    http_statuses smallint[] NOT NULL,
+    bytes_received bigint[] NOT NULL,
+    response_heads text[] NOT NULL,
+    inodes bigint[] NOT NULL,
+    inodes_born_at_ns bigint[] NOT NULL,
+    gone bit(32) NOT NULL,
+    CONSTRAINT rename_run_block_check CHECK ((octet_length(block) = 16)),
+    CONSTRAINT rename_run_columns_are_whole CHECK (((cardinality(fences) = cardinality(task_ids)) AND (cardinality(part_fences) = cardinality(task_ids)) AND (cardinality(http_statuses) = cardinality(task_ids)) AND (cardinality(bytes_received) = cardinality(task_ids)) AND (cardinality(response_heads) = cardinality(task_ids)) AND (cardinality(inodes) = cardinality(task_ids)))),
+    CONSTRAINT rename_run_inodes_are_whole CHECK ((array_positions(inodes, NULL::bigint) = array_positions(inodes_born_at_ns, NULL::bigint))),
+    CONSTRAINT rename_run_pkey PRIMARY KEY (first_fence),
+    CONSTRAINT rename_run_task_ids_check CHECK (((cardinality(task_ids) >= 1) AND (cardinality(task_ids) <= 32)))
+) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0, toast_tuple_target=8160);
 
 CREATE TABLE result_hold (
     task_id uuid NOT NULL,
@@ -1005,7 +1010,7 @@ CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE UNIQUE INDEX pause_by_scope ON pause USING btree (COALESCE((tenant_id)::text, ''::text), COALESCE((host_key)::text, ''::text), is_by_tenant);
-CREATE INDEX pending_rename_by_worker ON pending_rename USING btree (worker);
+CREATE INDEX rename_run_by_session ON rename_run USING btree (session_id, block);
 CREATE INDEX result_hold_by_source ON result_hold USING btree (source_task_id);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
@@ -1050,6 +1055,25 @@ CREATE VIEW event AS
     r.details
    FROM (event_run r
      CROSS JOIN LATERAL generate_series(1, (((r.last_sequence - r.first_sequence) + 1))::integer) k(place));
+
+CREATE VIEW pending_rename AS
+ SELECT r.first_fence,
+    k.task_id,
+    k.fence,
+    k.part_fence,
+    ((r.first_fence >> 40))::integer AS worker,
+    r.number,
+    r.session_id,
+    k.http_status,
+    k.bytes_received,
+    k.response_head,
+    r.started_at,
+    r.resumed_at_offset,
+    k.inode,
+    k.inode_born_at_ns
+   FROM (rename_run r
+     CROSS JOIN LATERAL UNNEST(r.task_ids, r.fences, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes, r.inodes_born_at_ns) WITH ORDINALITY k(task_id, fence, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns, place))
+  WHERE (get_bit(r.gone, ((k.place)::integer - 1)) = 0);
 
 CREATE VIEW running_attempt AS
  SELECT attempt.fence AS first_fence,

@@ -1,7 +1,7 @@
 -- Tasks: what clients asked for, and where each task stands.
 --
 -- A task's state is told by which one of held, delayed, asked, ready_run, attempt_run, attempt,
--- pending_rename and outcome names it. A transition takes it out of one and puts it into another, and
+-- rename_run and outcome names it. A transition takes it out of one and puts it into another, and
 -- never writes the wide row of `task`.
 --
 -- Tables through which rows pass are vacuumed after few of them, without pauses: what is dead lies
@@ -245,34 +245,63 @@ CREATE TABLE revocation (
 -- Serves the worker's look for its own.
 CREATE INDEX revocation_by_worker ON revocation (worker);
 
--- The point of no return between transfer and outcome: the part file of this fence is whole and
--- durable, and it and no other becomes the result. Whoever finds the row renames and completes.
-CREATE TABLE pending_rename (
-    task_id uuid PRIMARY KEY,
-    fence bigint NOT NULL,
-    part_fence bigint NOT NULL,
-    worker integer NOT NULL,
-    number smallint NOT NULL,
+-- The point of no return between transfer and outcome: the part files of these fences are whole and
+-- durable, and they and no others become the results. Whoever finds the row renames and completes. It
+-- has the pending renames that one transaction began for attempts of one run; an attempt that had a
+-- row of its own has one here too.
+CREATE TABLE rename_run (
+    -- The least of the fences. Their high bits are the worker's incarnation, as in attempt_run.
+    first_fence bigint PRIMARY KEY,
     session_id uuid NOT NULL,
-    http_status smallint NOT NULL,
-    bytes_received bigint NOT NULL,
-    -- As in outcome.
-    response_head text NOT NULL,
-    -- Carried over from the attempt for its entry in attempt_log.
-    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- As in attempt_run.
+    block bytea NOT NULL CHECK (octet_length(block) = 16),
+    number smallint NOT NULL,
+    -- Carried over from the attempts for their outcomes.
+    started_at timestamptz NOT NULL,
     resumed_at_offset bigint,
-    -- The identity of the part file, by which it is recognized under its destination when its
+    -- What differs, an element for each pending rename, in one order.
+    task_ids uuid[] NOT NULL CHECK (cardinality(task_ids) BETWEEN 1 AND 32),
+    fences bigint[] NOT NULL,
+    part_fences bigint[] NOT NULL,
+    http_statuses smallint[] NOT NULL,
+    bytes_received bigint[] NOT NULL,
+    -- As in outcome.
+    response_heads text[] NOT NULL,
+    -- The identity of each part file, by which it is recognized under its destination when its
     -- rename is repeated: another task's file there may have the same size. An inode number is used
     -- again once its file is gone, so its creation time is kept too. Without them the task is run
     -- again when its part is gone.
-    inode bigint,
-    inode_born_at_ns bigint,
-    CONSTRAINT pending_rename_inode_is_whole
-        CHECK ((inode IS NULL) = (inode_born_at_ns IS NULL))
-) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+    inodes bigint[] NOT NULL,
+    inodes_born_at_ns bigint[] NOT NULL,
+    -- A bit for each rename that is no longer here, and for each that never was, as in attempt_run.
+    gone bit(32) NOT NULL,
+    CONSTRAINT rename_run_columns_are_whole CHECK (
+        cardinality(fences) = cardinality(task_ids)
+            AND cardinality(part_fences) = cardinality(task_ids)
+            AND cardinality(http_statuses) = cardinality(task_ids)
+            AND cardinality(bytes_received) = cardinality(task_ids)
+            AND cardinality(response_heads) = cardinality(task_ids)
+            AND cardinality(inodes) = cardinality(task_ids)),
+    CONSTRAINT rename_run_inodes_are_whole CHECK (
+        array_positions(inodes, NULL) = array_positions(inodes_born_at_ns, NULL))
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 8160);
 
--- Serves the rescue of a dead worker's pending renames.
-CREATE INDEX pending_rename_by_worker ON pending_rename (worker);
+-- Serves the look for the pending rename of a task.
+CREATE INDEX rename_run_by_session ON rename_run (session_id, block);
+
+-- Every pending rename by itself, as running_attempt has attempts.
+CREATE VIEW pending_rename AS
+SELECT r.first_fence, k.task_id, k.fence, k.part_fence, (r.first_fence >> 40)::integer AS worker,
+    r.number, r.session_id, k.http_status, k.bytes_received, k.response_head, r.started_at,
+    r.resumed_at_offset, k.inode, k.inode_born_at_ns
+FROM rename_run r CROSS JOIN LATERAL unnest(
+    r.task_ids, r.fences, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes,
+    r.inodes_born_at_ns
+) WITH ORDINALITY AS k (
+    task_id, fence, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns,
+    place)
+WHERE get_bit(r.gone, k.place::integer - 1) = 0;
 
 -- The end of a task, until its client retries it; the primary key makes a second end impossible.
 CREATE TABLE outcome (

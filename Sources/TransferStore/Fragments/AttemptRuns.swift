@@ -11,16 +11,15 @@ enum AttemptRuns {
     /// identifiers differ; with that many a row is a quarter of a page.
     static let lengthMax = 128
 
-    private static let nothing: Query = "0::bit(128)"
-    private static let everything: Query = "(~(0::bit(128)))"
+    private static let bits = RunBits(table: "attempt_run", stem: "run", nothing: "0::bit(128)")
 
     /// What the identifiers of the tasks in a run have in common: all but the last seven bits.
-    private static func block(of task: Query) -> Query {
+    static func block(of task: Query) -> Query {
         "set_byte(uuid_send(\(task)), 15, get_byte(uuid_send(\(task)), 15) & 128)"
     }
 
     /// The worker of a run, which is a part of its fences.
-    private static func worker(of run: Query) -> Query { "(\(run).first_fence >> 40)::integer" }
+    static func worker(of run: Query) -> Query { "(\(run).first_fence >> 40)::integer" }
 
     /// Whether a row of the view `running_attempt` is of this worker; serves both indexes.
     static func areOf(_ incarnation: Int32) -> Query {
@@ -75,10 +74,10 @@ enum AttemptRuns {
         SELECT k.first_fence, k.session_id, k.host_key, k.number, k.began_at, k.block, k.task_ids,
             k.gone
         FROM (
-            SELECT s.*, (\(everything) >> cardinality(s.task_ids)) | coalesce((
-                SELECT bit_or(set_bit(\(nothing), (p.fence - s.first_fence)::int, 1)) FROM part p
+            SELECT s.*, \(bits.full("cardinality(s.task_ids)")) | coalesce((
+                SELECT bit_or(set_bit(\(bits.nothing), (p.fence - s.first_fence)::int, 1)) FROM part p
                 WHERE p.fence >= s.first_fence AND p.fence < s.first_fence + cardinality(s.task_ids)
-            ), \(nothing)) AS gone
+            ), \(bits.nothing)) AS gone
             FROM (
                 SELECT first_fence, session_id, host_key, number, began_at, block, task_ids
                 FROM run WHERE NOT is_shared
@@ -91,7 +90,7 @@ enum AttemptRuns {
                 GROUP BY r.session_id, r.host_key, r.number, r.began_at, r.block
             ) s
         ) k
-        WHERE k.gone <> \(everything)
+        WHERE k.gone <> \(bits.everything)
         """
 
     /// Attempts in groups, each of which is mostly in one run: its fences differ as the identifiers of
@@ -228,21 +227,7 @@ enum AttemptRuns {
             WHERE r.task_ids[c.place_in_run + 1] = c.task_id
                 AND get_bit(r.gone, c.place_in_run) = 0
         ),
-        cut_run AS MATERIALIZED (
-            SELECT r.first_fence, r.gone | x.gone AS gone
-            FROM (
-                SELECT f.first_fence, bit_or(set_bit(\(nothing), f.place_in_run, 1)) AS gone
-                FROM from_run f GROUP BY f.first_fence
-            ) x JOIN locked_run r USING (first_fence)
-        ),
-        run_gone AS (
-            DELETE FROM attempt_run r WHERE r.first_fence = ANY (ARRAY(
-                SELECT x.first_fence FROM cut_run x WHERE x.gone = \(everything)))
-        ),
-        run_left AS (
-            UPDATE attempt_run r SET gone = x.gone FROM cut_run x
-            WHERE r.first_fence = ANY (ARRAY[x.first_fence]) AND x.gone <> \(everything)
-        )
+        \(bits.cut)
         """
     }
 

@@ -44,7 +44,7 @@ extension CompletionStore {
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
             ),
-            \(columns.haveRenames ? fromRename : noRename),
+            \(columns.haveRenames ? fromRename(columns.fences) : noRename),
             -- The tasks of a session that ended alike: what its events, counters and counts are made of.
             run AS MATERIALIZED (
                 SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
@@ -135,21 +135,20 @@ extension CompletionStore {
         )
         """
 
-    private static let fromRename: Query = """
-        from_rename AS MATERIALIZED (
-            SELECT p.task_id, p.fence, p.session_id, p.number, p.started_at, p.resumed_at_offset,
-                i.place, i.outcome, p.bytes_received, i.bytes_sent, i.failure, i.row,
-                p.http_status, p.response_head
-            FROM item i CROSS JOIN LATERAL (\(lockRename)) p
-            WHERE i.outcome = 'completed' AND \(hasLeftNoPart)
-        ),
-        rename_gone AS (
-            DELETE FROM pending_rename p
-            WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_rename e))
-        ),
+    /// Renames in a run with others were attempts in runs, of which none has left a part.
+    private static func fromRename(_ fences: [Int64]) -> Query {
+        """
+        \(RenameRuns.takeItems(
+            fences,
+            if: "i.outcome = 'completed' AND (NOT c.is_alone OR \(hasLeftNoPart))"
+        )),
         gone AS NOT MATERIALIZED (
             SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt
-            UNION ALL SELECT * FROM from_rename
+            UNION ALL
+            SELECT task_id, fence, session_id, number, started_at, resumed_at_offset, place, outcome,
+                bytes_whole, bytes_sent, failure, row, http_status, response_head
+            FROM from_rename
         )
         """
+    }
 }

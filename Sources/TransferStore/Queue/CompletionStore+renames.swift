@@ -61,15 +61,13 @@ extension CompletionStore {
     private func pending(
         _ pendingRenames: [PendingRename]
     ) async throws(StoreError) -> Set<TaskID> {
+        let fences = pendingRenames.map(\.fence.rawValue)
         let rows = try await database.run(
             """
-            SELECT p.task_id
-            FROM unnest(
-                \(pendingRenames.map(\.task.uuid)), \(pendingRenames.map(\.fence.rawValue))
-            ) AS i (task_id, fence) CROSS JOIN LATERAL (
-                SELECT p.task_id FROM pending_rename p
-                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
-            ) p
+            WITH \(RenameRuns.candidates(for: fences))
+            SELECT task_id
+            FROM unnest(\(pendingRenames.map(\.task.uuid)), \(fences)) AS i (task_id, fence)
+            JOIN candidate_rename USING (task_id, fence)
             """
         )
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
@@ -120,14 +118,14 @@ extension CompletionStore {
                     \(results.map(\.bytesReceived)),
                     \(results.map(StoredResponseHead.text(of:))), \(files.map { $0?.inode }),
                     \(files.map { $0?.bornAtNanoseconds }), \(groups.numbers)
-                ) AS i (task_id, fence, part_fence, http_status, bytes_received,
-                    response_head, inode, inode_born_at_ns, run_group)
+                ) WITH ORDINALITY AS i (task_id, fence, part_fence, http_status, bytes_received,
+                    response_head, inode, inode_born_at_ns, run_group, row)
             ),
             \(AttemptRuns.takeItems(in: groups)),
             from_row AS MATERIALIZED (
                 SELECT i.task_id, i.fence, i.part_fence, i.http_status, i.bytes_received,
-                    i.response_head, i.inode, i.inode_born_at_ns, a.worker, a.number, a.session_id,
-                    a.started_at, a.resumed_at_offset
+                    i.response_head, i.inode, i.inode_born_at_ns, a.number, a.session_id,
+                    a.started_at, a.resumed_at_offset, NULL::bigint, i.row
                 FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
                 WHERE i.task_id NOT IN (SELECT f.task_id FROM from_run f)
             ),
@@ -136,20 +134,13 @@ extension CompletionStore {
             ),
             moved AS (
                 SELECT task_id, fence, part_fence, http_status, bytes_received, response_head, inode,
-                    inode_born_at_ns, worker, number, session_id, started_at,
-                    NULL::bigint AS resumed_at_offset
+                    inode_born_at_ns, number, session_id, started_at,
+                    NULL::bigint AS resumed_at_offset, first_fence, row
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
-            )
-            INSERT INTO pending_rename (
-                task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, response_head, started_at, resumed_at_offset, inode,
-                inode_born_at_ns)
-            SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, response_head, started_at, resumed_at_offset, inode,
-                inode_born_at_ns
-            FROM moved
-            RETURNING task_id
+            ),
+            stored AS (\(RenameRuns.insert))
+            SELECT task_id FROM moved
             """
     }
 }

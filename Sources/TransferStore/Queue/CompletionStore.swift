@@ -27,12 +27,6 @@ extension CompletionStore {
         i.outcome <> 'completed' AND i.task_id NOT IN (SELECT f.task_id FROM from_run f)
         """
 
-    /// The query for the pending rename of an item `i`, if it has that fence.
-    static let lockRename: Query = """
-        SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
-        LIMIT 1 FOR UPDATE
-        """
-
     /// Ends attempts and pending renames, writes their events and keeps the sessions' counters.
     ///
     /// - Returns: the tasks that were ended; every other fence was stale.
@@ -77,19 +71,11 @@ extension CompletionStore {
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
             ),
-            from_publication AS MATERIALIZED (
-                SELECT i.place, i.task_id, i.fence, i.outcome, p.bytes_received, i.bytes_sent,
-                    i.failure, i.delay_ms, i.abandoned, i.measurements, p.number, p.started_at,
-                    p.started_at AS began_at, p.resumed_at_offset, p.http_status,
-                    p.response_head, p.part_fence
-                FROM item i CROSS JOIN LATERAL (\(Self.lockRename)) p
-                -- These were never published.
-                WHERE i.outcome NOT IN ('fetched', 'answered')
-            ),
-            publication_gone AS (
-                DELETE FROM pending_rename p
-                WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_publication e))
-            ),
+            -- Attempts of the other outcomes were never published.
+            \(RenameRuns.takeItems(
+                columns.fences,
+                if: "i.outcome NOT IN ('fetched', 'answered')"
+            )),
             gone AS (
                 SELECT e.place, e.outcome, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
                     e.abandoned, e.measurements, t.id AS task_id, t.tenant_id, t.session_id,
@@ -103,7 +89,11 @@ extension CompletionStore {
                     SELECT *, NULL::smallint AS http_status, NULL AS response_head,
                         NULL::bigint AS part_fence
                     FROM from_attempt
-                    UNION ALL SELECT * FROM from_publication
+                    UNION ALL
+                    SELECT place, task_id, fence, outcome, bytes_whole, bytes_sent, failure, delay_ms,
+                        abandoned, measurements, number, started_at, started_at,
+                        resumed_at_offset, http_status, response_head, part_fence
+                    FROM from_rename
                 ) e
                 CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = e.task_id LIMIT 1) t
                 LEFT JOIN unnest(

@@ -192,12 +192,8 @@ extension CancellationStore {
 
     /// Whether a session with the counters `p` has more outstanding tasks than those being
     /// published.
-    ///
-    /// Tasks being published are few, and are scanned by their key.
     static let isAnyLeft: Query = """
-        (p.outstanding > (
-            SELECT count(*) FROM pending_rename b
-            WHERE b.task_id > \(UUID.zero) AND b.session_id = p.session_id))
+        (p.outstanding > (SELECT count(*) FROM pending_rename b WHERE b.session_id = p.session_id))
         """
 
     /// Selects whether tasks of a session may begin: it has not ended, and its client was not

@@ -178,7 +178,9 @@ extension ControlStore {
     }
 
     private func isBeingPublished(_ id: TaskID) async throws(StoreError) -> Bool {
-        let rows = try await database.run("SELECT 1 FROM pending_rename WHERE task_id = \(id.uuid)")
+        let rows = try await database.run(
+            "SELECT 1 FROM task t CROSS JOIN LATERAL (\(RenameRuns.find)) p WHERE t.id = \(id.uuid)"
+        )
         return !rows.isEmpty
     }
 }

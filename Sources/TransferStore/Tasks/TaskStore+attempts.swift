@@ -30,7 +30,7 @@ extension TaskStore {
             FROM task t
             LEFT JOIN outcome o ON o.task_id = t.id
             LEFT JOIN LATERAL (\(AttemptRuns.selectAttempt)) a ON true
-            LEFT JOIN pending_rename p ON p.task_id = t.id
+            LEFT JOIN LATERAL (\(RenameRuns.find)) p ON true
             WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(ErasureStore.isNotErased)
             """,
             """

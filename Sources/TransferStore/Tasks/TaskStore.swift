@@ -79,7 +79,7 @@ extension TaskStore {
 
     static let joinPlaces: Query = """
         LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
-        LEFT JOIN pending_rename p ON p.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN LATERAL (\(RenameRuns.find)) p ON true
         LEFT JOIN LATERAL (\(AttemptRuns.selectAttempt)) a ON true
         LEFT JOIN delayed d ON d.task_id = ANY (ARRAY[t.id])
         LEFT JOIN held h ON h.task_id = ANY (ARRAY[t.id])

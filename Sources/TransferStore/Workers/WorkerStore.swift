@@ -189,20 +189,12 @@ extension WorkerStore {
                     "s.id = ANY (ARRAY(SELECT a.session_id FROM attempt a WHERE a.worker = \(me)))"
             ),
             """
-            WITH orphan AS (
-                SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
-                FROM pending_rename WHERE \(isRegistered) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = pending_rename.worker)
-                ORDER BY task_id LIMIT \(Self.takeoverMax)
-            ),
-            p AS (
-                UPDATE pending_rename x
-                SET worker = \(me), fence = \(first + Int64(Self.takeoverMax)) + o.number
-                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
-                RETURNING x.*
-            )
-            \(Self.selectPendingRename) FROM p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
+            WITH \(RenameRuns.takeOrphans(
+                count: Self.takeoverMax,
+                from: first + Int64(Self.takeoverMax),
+                if: isRegistered
+            ))
+            \(Self.selectPendingRename) FROM taken p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             """,
             """
             UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
@@ -270,6 +262,16 @@ extension WorkerStore {
                     ORDER BY x.worker LIMIT 1) x)
             """
         }
+        func isAnyRun(of table: Query) -> Query {
+            """
+            EXISTS (
+                SELECT 1 FROM gap g CROSS JOIN LATERAL (
+                    SELECT x.first_fence FROM \(table) x
+                    WHERE x.first_fence >= (g.low + 1)::bigint << 40
+                        AND x.first_fence < g.high::bigint << 40
+                    ORDER BY x.first_fence LIMIT 1) x)
+            """
+        }
         let rows = try await database.run(
             """
             WITH gap AS MATERIALIZED (
@@ -279,13 +281,8 @@ extension WorkerStore {
                 UNION ALL SELECT coalesce(max(incarnation), -1), \(Fence.incarnationEnd) FROM worker
             )
             SELECT EXISTS (\(Self.silentWorkers(for: lease, heardBy: incarnation)))
-                OR EXISTS (
-                    SELECT 1 FROM gap g CROSS JOIN LATERAL (
-                        SELECT x.first_fence FROM attempt_run x
-                        WHERE x.first_fence >= (g.low + 1)::bigint << 40
-                            AND x.first_fence < g.high::bigint << 40
-                        ORDER BY x.first_fence LIMIT 1) x)
-                OR \(isAny(of: "attempt")) OR \(isAny(of: "pending_rename"))
+                OR \(isAnyRun(of: "attempt_run")) OR \(isAnyRun(of: "rename_run"))
+                OR \(isAny(of: "attempt"))
                 OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
             """
         )
@@ -299,7 +296,7 @@ extension WorkerStore {
             """
             \(Self.selectPendingRename)
             FROM pending_rename p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
-            WHERE p.worker = \(incarnation)
+            WHERE \(AttemptRuns.areOf(incarnation))
             """,
         ])
         return Holdings(

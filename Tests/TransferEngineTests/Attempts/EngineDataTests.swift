@@ -282,7 +282,7 @@ import TransferTestSupport
     /// The tables that may hold data of a task or session.
     private static let tables = [
         "session", "session_progress", "task", "held", "delayed", "ready_run", "attempt_run",
-        "attempt", "pending_rename", "outcome", "attempt_log", "partial", "resume_data",
+        "attempt", "rename_run", "outcome", "attempt_log", "partial", "resume_data",
         "abandoned_part", "revocation",
         "cancellation", "erasure", "event_run", "delivery",
     ]

@@ -109,7 +109,7 @@ import TransferTestSupport
         _ = try await fixture.stores.queue.promoteDue()
         _ = try await aside.execute("UPDATE asked SET until = now()")
         // Refused from now on, for every query for dead workers or old keys.
-        _ = try await aside.execute("ALTER TABLE pending_rename RENAME TO publication_away")
+        _ = try await aside.execute("ALTER TABLE rename_run RENAME TO renames_away")
         _ = try await aside.execute("ALTER TABLE idempotency_key RENAME TO key_away")
         try await fixture.withEngine { configuration in
             configuration.heartbeatInterval = .milliseconds(20)
@@ -121,7 +121,7 @@ import TransferTestSupport
                 return !rows.isEmpty
             }
         }
-        _ = try await aside.execute("ALTER TABLE publication_away RENAME TO pending_rename")
+        _ = try await aside.execute("ALTER TABLE renames_away RENAME TO rename_run")
         _ = try await aside.execute("ALTER TABLE key_away RENAME TO idempotency_key")
     }
 }

@@ -12,7 +12,7 @@ import TransferTestSupport
     private static let tasks = 3000
     /// The tables that then have rows; those of other tests do not concern this one.
     private static let filled = """
-        task, ready_run, attempt, pending_rename, outcome, attempt_log, event, task_move, session,
+        task, ready_run, attempt, rename_run, outcome, attempt_log, event, task_move, session,
         session_progress
         """
     /// The maximum number of rows of tables and entries of indexes; the 64 shards alone are read

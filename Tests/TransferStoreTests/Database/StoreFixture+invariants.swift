@@ -110,6 +110,28 @@ extension StoreFixture {
             """
         ),
         (
+            "runs of renames have some left, which are alike and only there",
+            """
+            SELECT r.first_fence FROM rename_run r
+            CROSS JOIN LATERAL unnest(r.task_ids, r.fences) WITH ORDINALITY AS k (id, fence, place)
+            WHERE r.gone = ~(0::bit(32))
+                OR r.first_fence <> (SELECT min(fence) FROM unnest(r.fences) fence)
+                OR k.fence >= r.first_fence + 128
+                OR r.block <> set_byte(uuid_send(k.id), 15, get_byte(uuid_send(k.id), 15) & 128)
+                OR r.gone << cardinality(r.task_ids) <> ~(0::bit(32)) << cardinality(r.task_ids)
+            UNION ALL
+            SELECT min(fence) FROM pending_rename GROUP BY fence HAVING count(*) > 1
+            """
+        ),
+        (
+            "renames in runs have left no part, so that an end need not look for one",
+            """
+            SELECT x.task_id FROM rename_run r CROSS JOIN LATERAL unnest(r.task_ids) AS k (id)
+            JOIN partial x ON x.task_id = k.id
+            WHERE cardinality(r.task_ids) > 1
+            """
+        ),
+        (
             "attempts in runs have left no part, so that an end need not look for one",
             """
             SELECT x.task_id FROM attempt_run r

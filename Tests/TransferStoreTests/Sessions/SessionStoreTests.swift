@@ -155,7 +155,7 @@ import TransferTestSupport
         )
         // It is remembered as long as a file is being published.
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 1)
-        _ = try await fixture.aside.execute("DELETE FROM pending_rename")
+        _ = try await fixture.aside.execute("DELETE FROM rename_run")
         _ = try await fixture.aside.execute(
             "UPDATE session_progress SET outstanding = 0 WHERE session_id = \(session.id.uuid)"
         )

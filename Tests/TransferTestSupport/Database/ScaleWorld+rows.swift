@@ -180,12 +180,14 @@ extension ScaleWorld {
                 """, where: "place = 'running' AND k % 200 >= 100"))
             """,
             """
-            INSERT INTO pending_rename (
-                task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, response_head)
+            INSERT INTO rename_run (
+                first_fence, session_id, block, number, started_at, task_ids, fences, part_fences,
+                http_statuses, bytes_received, response_heads, inodes, inodes_born_at_ns, gone)
             \(ofLarge("""
-                id, 30000000000 + n, 30000000000 + n, \(worker.incarnation), 1,
-                session_id, 200, 42, ''
+                \(fence), session_id,
+                set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128), 1, \(Self.time),
+                ARRAY[id], ARRAY[\(fence)], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{NULL}',
+                '{NULL}', ~(0::bit(32)) >> 1
                 """, where: "place = 'published'"))
             """,
             """

@@ -56,7 +56,7 @@ package struct ScaleWorld: Sendable {
 
     /// The tables that are filled.
     private static let tables: [Query] = [
-        "task", "ready_run", "held", "delayed", "asked", "attempt_run", "attempt", "pending_rename",
+        "task", "ready_run", "held", "delayed", "asked", "attempt_run", "attempt", "rename_run",
         "outcome", "attempt_log", "event_run", "event_feed", "feed_tenant", "feed_session",
         "partial",
         "task_move", "session_task_count", "tenant_task_count",
