@@ -52,6 +52,7 @@ import TransferTestSupport
         #expect(try await fixture.end(some, .completed) == [])
         let rest = Array(claims[..<10] + claims[70...])
         #expect(try await pending(fixture) == rest.map(\.fence))
+        #expect(try await fixture.beginRenames(claims) == Set(rest.map(\.task)))
         #expect(try await fixture.task(some[0].task).state == .completed)
         try await fixture.checkInvariants()
         #expect(try await fixture.end(claims, .completed) == Set(rest.map(\.task)))
@@ -247,6 +248,32 @@ import TransferTestSupport
         }
         #expect(counts == claims.count)
         #expect(try await rows(fixture) == [])
+        try await fixture.checkInvariants()
+    }
+
+    /// As after a lost answer, while somebody else holds the first row.
+    @Test func theSameEndsAtOnceHappenOnceAndLockRowsInTheOrderOfTheirFences() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        try await submit(100, in: fixture)
+        let claims = try await fixture.claim()
+        try await fixture.beginRenames(claims)
+        let count = try await rows(fixture).count
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT FROM rename_run WHERE fences @> ARRAY[\(claims[0].fence.rawValue)] FOR UPDATE"
+        )
+        async let first = fixture.end(claims.reversed(), .completed)
+        async let second = fixture.end(claims, .completed)
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            "SELECT count(*) AS count FROM (SELECT FROM rename_run FOR UPDATE SKIP LOCKED) r"
+        )
+        #expect(Int(free) == count - 1)
+        _ = try await holder.execute("COMMIT")
+        let ended = try await [first, second]
+        #expect(ended.map(\.count).sorted() == [0, 100])
+        await holder.close()
         try await fixture.checkInvariants()
     }
 
