@@ -33,6 +33,15 @@ enum RenameRuns {
             inode_born_at_ns, place)
         """
 
+    /// Returns a condition that the planner takes to be met by half of all rows.
+    ///
+    /// It takes an equation to be met by one in two hundred, so that it would expect one row at most,
+    /// and compare each of one side with each of the other instead of hashing them.
+    private static func often(_ condition: Query) -> Query { "coalesce(\(condition), false)" }
+
+    /// Whether the element `k` of a row `r` is still there.
+    private static let isThere = often("get_bit(r.gone, (k.place - 1)::int) = 0")
+
     /// The statement that stores the pending renames of a CTE `moved`: `(task_id, fence, part_fence,
     /// number, session_id, http_status, bytes_received, response_head, started_at,
     /// resumed_at_offset, inode, inode_born_at_ns)`, with the run of attempts that had it,
@@ -59,7 +68,7 @@ enum RenameRuns {
         """
 
     /// The CTE that finds the pending renames with some of these fences, `candidate_rename (task_id,
-    /// fence, first_fence, place_in_run, is_alone)`, and others between them.
+    /// fence, first_fence, is_alone)`, and others between them.
     ///
     /// Each range of fences is one look-up, because of its `LIMIT`, whatever the statistics say. What
     /// a worker ends together are mostly fences that nearly follow each other.
@@ -67,8 +76,7 @@ enum RenameRuns {
         let ranges = ranges(of: fences)
         return """
             candidate_rename AS MATERIALIZED (
-                SELECT k.task_id, k.fence, r.first_fence, (k.place - 1)::int AS place_in_run,
-                    cardinality(r.task_ids) = 1 AS is_alone
+                SELECT k.task_id, k.fence, r.first_fence, cardinality(r.task_ids) = 1 AS is_alone
                 FROM unnest(\(ranges.map(\.lowerBound)), \(ranges.map(\.upperBound))) AS x (low, high)
                 CROSS JOIN LATERAL (
                     SELECT * FROM rename_run one_run
@@ -77,7 +85,7 @@ enum RenameRuns {
                 ) r
                 CROSS JOIN LATERAL unnest(r.task_ids, r.fences)
                     WITH ORDINALITY AS k (task_id, fence, place)
-                WHERE get_bit(r.gone, (k.place - 1)::int) = 0
+                WHERE \(isThere)
             )
             """
     }
@@ -107,9 +115,9 @@ enum RenameRuns {
         """
         \(candidates(for: fences)),
         chosen_rename AS MATERIALIZED (
-            SELECT i.*, c.first_fence, c.place_in_run
-            FROM item i JOIN candidate_rename c USING (task_id, fence)
-            WHERE \(condition)
+            SELECT i.*, c.first_fence
+            FROM item i JOIN candidate_rename c USING (fence)
+            WHERE \(often("c.task_id = i.task_id AND (\(condition))"))
         ),
         locked_rename AS MATERIALIZED (
             SELECT r.* FROM rename_run r
@@ -117,15 +125,16 @@ enum RenameRuns {
             ORDER BY r.first_fence FOR UPDATE
         ),
         from_rename AS MATERIALIZED (
-            SELECT c.*, e.part_fence, e.number, e.session_id, e.http_status, e.bytes_whole,
-                e.response_head, e.started_at, e.resumed_at_offset
+            SELECT c.*, e.place_in_run, e.part_fence, e.number, e.session_id, e.http_status,
+                e.bytes_whole, e.response_head, e.started_at, e.resumed_at_offset
             FROM chosen_rename c JOIN (
-                SELECT r.first_fence, (k.place - 1)::int AS place_in_run, k.part_fence, r.number,
+                SELECT k.fence, (k.place - 1)::int AS place_in_run, k.part_fence, r.number,
                     r.session_id, k.http_status, k.bytes_received AS bytes_whole, k.response_head,
                     r.started_at, r.resumed_at_offset
                 FROM locked_rename r CROSS JOIN LATERAL \(elements)
-                WHERE get_bit(r.gone, (k.place - 1)::int) = 0
-            ) e USING (first_fence, place_in_run)
+                -- Not merged with the query around it, which would do this for each item.
+                WHERE \(isThere) OFFSET 0
+            ) e USING (fence)
         ),
         \(bits.cut)
         """
@@ -163,7 +172,7 @@ enum RenameRuns {
                 r.started_at, r.resumed_at_offset, k.task_id, k.part_fence, k.http_status,
                 k.bytes_received, k.response_head, k.inode, k.inode_born_at_ns
             FROM orphan r CROSS JOIN LATERAL \(elements)
-            WHERE get_bit(r.gone, (k.place - 1)::int) = 0
+            WHERE \(isThere)
         ),
         stored AS (
             \(into)

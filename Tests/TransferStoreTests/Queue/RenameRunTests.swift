@@ -277,6 +277,32 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// What is found of a batch is hashed, and each is not compared with each.
+    @Test(arguments: [false, true])
+    func theWorkOfAnEndGrowsWithItsBatch(isPlain: Bool) async throws {
+        let fixture = try await StoreFixture()
+        try await submit(500, in: fixture)
+        let claims = try await fixture.claim(500)
+        try await fixture.beginRenames(claims)
+        let ends = claims.map {
+            AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed)
+        }
+        let statements =
+            isPlain
+            ? [CompletionStore.plainEnd(of: try #require(try PlainEndColumns(ends)))]
+            : try CompletionStore.attemptEnd(of: ends)
+        let plan = try await fixture.aside.execute("EXPLAIN (ANALYZE, TIMING OFF) \(statements[0])")
+        let compared = try plan.map { row in
+            try row.decode("QUERY PLAN", as: String.self)
+                .firstMatch(of: /Rows Removed by Join Filter: (\d+)/)
+                .flatMap { Int($0.1) } ?? 0
+        }
+        #expect(plan.count > 10)
+        #expect(compared.reduce(0, +) <= claims.count)
+        #expect(try await rows(fixture) == [])
+        try await fixture.checkInvariants()
+    }
+
     /// An end reads what it ends, whatever else is pending, and whenever its plan was made.
     @Test func anEndReadsItsOwnRowsBesideMany() async throws {
         let fixture = try await StoreFixture()
