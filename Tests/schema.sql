@@ -611,7 +611,6 @@ CREATE TABLE rename_run (
     started_at timestamp with time zone NOT NULL,
     resumed_at_offset bigint,
     task_ids uuid[] NOT NULL,
-    fences bigint[] NOT NULL,
     part_fences bigint[] NOT NULL,
     http_statuses smallint[] NOT NULL,
     bytes_received bigint[] NOT NULL,
@@ -620,7 +619,7 @@ CREATE TABLE rename_run (
     inodes_born_at_ns bigint[] NOT NULL,
     gone bit(32) NOT NULL,
     CONSTRAINT rename_run_block_check CHECK ((octet_length(block) = 16)),
-    CONSTRAINT rename_run_columns_are_whole CHECK (((cardinality(fences) = cardinality(task_ids)) AND (cardinality(part_fences) = cardinality(task_ids)) AND (cardinality(http_statuses) = cardinality(task_ids)) AND (cardinality(bytes_received) = cardinality(task_ids)) AND (cardinality(response_heads) = cardinality(task_ids)) AND (cardinality(inodes) = cardinality(task_ids)))),
+    CONSTRAINT rename_run_columns_are_whole CHECK (((cardinality(part_fences) = cardinality(task_ids)) AND (cardinality(http_statuses) = cardinality(task_ids)) AND (cardinality(bytes_received) = cardinality(task_ids)) AND (cardinality(response_heads) = cardinality(task_ids)) AND (cardinality(inodes) = cardinality(task_ids)))),
     CONSTRAINT rename_run_inodes_are_whole CHECK ((array_positions(inodes, NULL::bigint) = array_positions(inodes_born_at_ns, NULL::bigint))),
     CONSTRAINT rename_run_pkey PRIMARY KEY (first_fence),
     CONSTRAINT rename_run_task_ids_check CHECK (((cardinality(task_ids) >= 1) AND (cardinality(task_ids) <= 32)))
@@ -1059,7 +1058,7 @@ CREATE VIEW event AS
 CREATE VIEW pending_rename AS
  SELECT r.first_fence,
     k.task_id,
-    k.fence,
+    ((r.first_fence + k.place) - 1) AS fence,
     k.part_fence,
     ((r.first_fence >> 40))::integer AS worker,
     r.number,
@@ -1072,7 +1071,7 @@ CREATE VIEW pending_rename AS
     k.inode,
     k.inode_born_at_ns
    FROM (rename_run r
-     CROSS JOIN LATERAL UNNEST(r.task_ids, r.fences, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes, r.inodes_born_at_ns) WITH ORDINALITY k(task_id, fence, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns, place))
+     CROSS JOIN LATERAL UNNEST(r.task_ids, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes, r.inodes_born_at_ns) WITH ORDINALITY k(task_id, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns, place))
   WHERE (get_bit(r.gone, ((k.place)::integer - 1)) = 0);
 
 CREATE VIEW running_attempt AS

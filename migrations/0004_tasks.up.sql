@@ -247,10 +247,10 @@ CREATE INDEX revocation_by_worker ON revocation (worker);
 
 -- The point of no return between transfer and outcome: the part files of these fences are whole and
 -- durable, and they and no others become the results. Whoever finds the row renames and completes. It
--- has the pending renames that one transaction began for attempts of one run; an attempt that had a
--- row of its own has one here too.
+-- has the pending renames that one transaction began for attempts of one run whose fences follow each
+-- other; an attempt that had a row of its own has one here too.
 CREATE TABLE rename_run (
-    -- The least of the fences. Their high bits are the worker's incarnation, as in attempt_run.
+    -- Those of the others follow, as in attempt_run.
     first_fence bigint PRIMARY KEY,
     session_id uuid NOT NULL,
     -- As in attempt_run.
@@ -259,9 +259,8 @@ CREATE TABLE rename_run (
     -- Carried over from the attempts for their outcomes.
     started_at timestamptz NOT NULL,
     resumed_at_offset bigint,
-    -- What differs, an element for each pending rename, in one order.
+    -- What differs, an element for each pending rename, in the order of the fences.
     task_ids uuid[] NOT NULL CHECK (cardinality(task_ids) BETWEEN 1 AND 32),
-    fences bigint[] NOT NULL,
     part_fences bigint[] NOT NULL,
     http_statuses smallint[] NOT NULL,
     bytes_received bigint[] NOT NULL,
@@ -276,8 +275,7 @@ CREATE TABLE rename_run (
     -- A bit for each rename that is no longer here, and for each that never was, as in attempt_run.
     gone bit(32) NOT NULL,
     CONSTRAINT rename_run_columns_are_whole CHECK (
-        cardinality(fences) = cardinality(task_ids)
-            AND cardinality(part_fences) = cardinality(task_ids)
+        cardinality(part_fences) = cardinality(task_ids)
             AND cardinality(http_statuses) = cardinality(task_ids)
             AND cardinality(bytes_received) = cardinality(task_ids)
             AND cardinality(response_heads) = cardinality(task_ids)
@@ -292,15 +290,14 @@ CREATE INDEX rename_run_by_session ON rename_run (session_id, block);
 
 -- Every pending rename by itself, as running_attempt has attempts.
 CREATE VIEW pending_rename AS
-SELECT r.first_fence, k.task_id, k.fence, k.part_fence, (r.first_fence >> 40)::integer AS worker,
+SELECT r.first_fence, k.task_id, r.first_fence + k.place - 1 AS fence, k.part_fence, (r.first_fence >> 40)::integer AS worker,
     r.number, r.session_id, k.http_status, k.bytes_received, k.response_head, r.started_at,
     r.resumed_at_offset, k.inode, k.inode_born_at_ns
 FROM rename_run r CROSS JOIN LATERAL unnest(
-    r.task_ids, r.fences, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes,
+    r.task_ids, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads, r.inodes,
     r.inodes_born_at_ns
 ) WITH ORDINALITY AS k (
-    task_id, fence, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns,
-    place)
+    task_id, part_fence, http_status, bytes_received, response_head, inode, inode_born_at_ns, place)
 WHERE get_bit(r.gone, k.place::integer - 1) = 0;
 
 -- The end of a task, until its client retries it; the primary key makes a second end impossible.

@@ -7,19 +7,18 @@ import TransferModel
 ///
 /// Rows of `attempt_run` are locked before rows of `attempt`, and in the order of their fences.
 enum AttemptRuns {
-    /// The maximum number of attempts in a run, one for each value of the seven bits in which the
-    /// identifiers differ; with that many a row is a quarter of a page.
-    static let lengthMax = 128
-
-    private static let bits = RunBits(table: "attempt_run", stem: "run", nothing: "0::bit(128)")
-
-    /// What the identifiers of the tasks in a run have in common: all but the last seven bits.
-    static func block(of task: Query) -> Query {
-        "set_byte(uuid_send(\(task)), 15, get_byte(uuid_send(\(task)), 15) & 128)"
-    }
-
-    /// The worker of a run, which is a part of its fences.
-    static func worker(of run: Query) -> Query { "(\(run).first_fence >> 40)::integer" }
+    /// The table; one row has an attempt for each value of the seven bits in which the identifiers
+    /// differ, and is a quarter of a page then.
+    static let runs = FenceRuns(
+        table: "attempt_run",
+        stem: "run",
+        lengthMax: 128,
+        nothing: "0::bit(128)",
+        columns: """
+            \(FenceRuns.worker(of: "r")) AS worker, r.number, r.session_id, r.host_key, r.started_at,
+            r.began_at
+            """
+    )
 
     /// Whether a row of the view `running_attempt` is of this worker; serves both indexes.
     static func areOf(_ incarnation: Int32) -> Query {
@@ -58,7 +57,7 @@ enum AttemptRuns {
             -- between its first and its last.
             (SELECT true FROM partial x
             WHERE x.task_id BETWEEN q.task_ids[1] AND q.last_task_id LIMIT 1) AS has_parts
-        FROM (SELECT *, \(block(of: "last_task_id")) AS block FROM (\(runs)) q) q
+        FROM (SELECT *, \(FenceRuns.block(of: "last_task_id")) AS block FROM (\(runs)) q) q
         WINDOW alike AS (PARTITION BY q.session_id, q.host_key, q.attempt, q.began_at, q.block),
             in_order AS (
                 ORDER BY q.session_id, q.host_key, q.attempt, q.began_at, q.block, q.last_task_id
@@ -74,10 +73,10 @@ enum AttemptRuns {
         SELECT k.first_fence, k.session_id, k.host_key, k.number, k.began_at, k.block, k.task_ids,
             k.gone
         FROM (
-            SELECT s.*, \(bits.full("cardinality(s.task_ids)")) | coalesce((
-                SELECT bit_or(set_bit(\(bits.nothing), (p.fence - s.first_fence)::int, 1)) FROM part p
+            SELECT s.*, \(runs.full("cardinality(s.task_ids)")) | coalesce((
+                SELECT bit_or(set_bit(\(runs.nothing), (p.fence - s.first_fence)::int, 1)) FROM part p
                 WHERE p.fence >= s.first_fence AND p.fence < s.first_fence + cardinality(s.task_ids)
-            ), \(bits.nothing)) AS gone
+            ), \(runs.nothing)) AS gone
             FROM (
                 SELECT first_fence, session_id, host_key, number, began_at, block, task_ids
                 FROM run WHERE NOT is_shared
@@ -90,76 +89,8 @@ enum AttemptRuns {
                 GROUP BY r.session_id, r.host_key, r.number, r.began_at, r.block
             ) s
         ) k
-        WHERE k.gone <> \(bits.everything)
+        WHERE k.gone <> \(runs.everything)
         """
-
-    /// Attempts in groups, each of which is mostly in one run: its fences differ as the identifiers of
-    /// its tasks do.
-    struct Groups {
-        /// The fence of the first of each group.
-        private(set) var leaders: [Int64] = []
-        /// The group of each attempt, from 1.
-        private(set) var numbers: [Int32] = []
-
-        init(_ tasks: [UUID], _ fences: [Int64]) {
-            for index in tasks.indices {
-                if index == 0
-                    || !tasks[index].isInBlock(of: tasks[index - 1])
-                    || fences[index] <= fences[index - 1]
-                    || fences[index] - fences[index - 1]
-                        != Int64(tasks[index].uuid.15) - Int64(tasks[index - 1].uuid.15)
-                {
-                    leaders.append(fences[index])
-                }
-                numbers.append(Int32(leaders.count))
-            }
-        }
-    }
-
-    /// The CTEs of ``take(_:)`` for the items of a CTE `item`, `(task_id, fence, run_group, …)`, that
-    /// meet `condition`.
-    ///
-    /// One look finds the run of a group. An item that is not in it is looked for by itself.
-    static func takeItems(in groups: Groups, if condition: Query = "true") -> Query {
-        """
-        group_run AS MATERIALIZED (
-            SELECT array_agg(l.fence ORDER BY l.place) AS leaders,
-                array_agg(coalesce(r.first_fence, 0) ORDER BY l.place) AS firsts,
-                array_agg(coalesce(r.end_fence, 0) ORDER BY l.place) AS ends
-            FROM unnest(\(groups.leaders)) WITH ORDINALITY AS l (fence, place)
-            LEFT JOIN LATERAL (\(run(of: "l.fence"))) r ON true
-        ),
-        \(take("""
-            SELECT i.*, (i.fence - i.first_fence)::int AS place_in_run
-            FROM (
-                -- Not merged with the query around it, which would do this twice.
-                SELECT i.*, CASE
-                    WHEN i.fence >= \(ofGroup("firsts")) AND i.fence < \(ofGroup("ends"))
-                        THEN \(ofGroup("firsts"))
-                    WHEN i.fence <> \(ofGroup("leaders"))
-                        THEN (SELECT r.first_fence FROM (\(run(of: "i.fence"))) r)
-                    END AS first_fence
-                FROM item i WHERE \(condition) OFFSET 0
-            ) i WHERE i.first_fence IS NOT NULL
-            """))
-        """
-    }
-
-    /// Returns the element of an array of `group_run` that belongs to an item `i`.
-    private static func ofGroup(_ array: Query) -> Query {
-        "(SELECT \(array) FROM group_run)[i.run_group]"
-    }
-
-    /// Returns the query for the only run that may have the attempt with a fence.
-    private static func run(of fence: Query) -> Query {
-        """
-        SELECT one_run.first_fence, one_run.first_fence + cardinality(one_run.task_ids) AS end_fence
-        FROM attempt_run one_run
-        WHERE one_run.first_fence <= \(fence)
-            AND one_run.first_fence > \(fence) - \(Int64(lengthMax))
-        ORDER BY one_run.first_fence DESC LIMIT 1
-        """
-    }
 
     /// Returns the statement that locks the runs of attempts, for a transaction in which more than one
     /// statement takes some of them.
@@ -168,31 +99,18 @@ enum AttemptRuns {
         SELECT FROM attempt_run r
         WHERE r.first_fence = ANY (ARRAY(
             SELECT r.first_fence FROM unnest(\(fences.map(\.rawValue))) AS i (fence)
-            CROSS JOIN LATERAL (\(run(of: "i.fence"))) r))
+            CROSS JOIN LATERAL (\(runs.run(of: "i.fence"))) r))
         ORDER BY r.first_fence FOR UPDATE
         """
     }
 
-    /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for ``take(_:)``.
+    /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for ``FenceRuns/take(_:if:)``.
     static func selectOfTargets(if condition: Query) -> Query {
         """
         SELECT t.id AS task_id, r.first_fence + r.place_in_run AS fence, r.first_fence,
             r.place_in_run
-        FROM target t CROSS JOIN LATERAL (\(find("r.first_fence, r.place_in_run"))) r
+        FROM target t CROSS JOIN LATERAL (\(runs.find("r.first_fence, r.place_in_run"))) r
         WHERE \(condition)
-        """
-    }
-
-    /// Returns the query for `columns` of the run `r` that holds the attempt of a task `t`, at
-    /// `r.place_in_run` from 0; no row if none does.
-    static func find(_ columns: Query) -> Query {
-        """
-        SELECT \(columns) FROM (
-            SELECT one_run.*, array_position(one_run.task_ids, t.id) - 1 AS place_in_run
-            FROM attempt_run one_run
-            WHERE one_run.session_id = t.session_id AND one_run.block = \(block(of: "t.id"))
-        ) r
-        WHERE get_bit(r.gone, r.place_in_run) = 0
         """
     }
 
@@ -202,34 +120,9 @@ enum AttemptRuns {
             x.bytes_to_send, x.bytes_per_second
         FROM attempt x WHERE x.task_id = t.id
         UNION ALL
-        \(find("t.id, r.number, r.started_at, 0, NULL, 0, NULL, 0"))
+        \(runs.find("t.id, r.number, r.started_at, 0, NULL, 0, NULL, 0"))
         LIMIT 1
         """
-
-    /// The CTEs that take the attempts that `chosen` selects,
-    /// `(task_id, fence, first_fence, place_in_run, …)`, out of their runs; they offer `from_run`:
-    /// what was selected with `(worker, number, session_id, host_key, started_at, began_at)`.
-    ///
-    /// Two statements that take attempts out of the same run follow each other, and each sees what
-    /// the other has left.
-    static func take(_ chosen: Query) -> Query {
-        """
-        chosen_of_run AS MATERIALIZED (\(chosen)),
-        locked_run AS MATERIALIZED (
-            SELECT r.* FROM attempt_run r
-            WHERE r.first_fence = ANY (ARRAY(SELECT c.first_fence FROM chosen_of_run c))
-            ORDER BY r.first_fence FOR UPDATE
-        ),
-        from_run AS MATERIALIZED (
-            SELECT c.*, \(worker(of: "r")) AS worker, r.number, r.session_id, r.host_key,
-                r.started_at, r.began_at
-            FROM chosen_of_run c JOIN locked_run r USING (first_fence)
-            WHERE r.task_ids[c.place_in_run + 1] = c.task_id
-                AND get_bit(r.gone, c.place_in_run) = 0
-        ),
-        \(bits.cut)
-        """
-    }
 
     private static let insertRows: Query = """
         INSERT INTO attempt (
@@ -240,13 +133,13 @@ enum AttemptRuns {
     /// comes before any other statement of its transaction that locks an attempt.
     static func separate(_ tasks: [TaskID], _ fences: [Fence]) -> Query {
         let (tasks, fences) = (tasks.map(\.uuid), fences.map(\.rawValue))
-        let groups = Groups(tasks, fences)
+        let groups = FenceRuns.Groups(tasks, fences)
         return """
             WITH item AS MATERIALIZED (
                 SELECT * FROM unnest(\(tasks), \(fences), \(groups.numbers))
                     AS i (task_id, fence, run_group)
             ),
-            \(takeItems(in: groups))
+            \(runs.takeItems(in: groups))
             \(insertRows)
             SELECT task_id, fence, worker, number, session_id, host_key, started_at, began_at
             FROM from_run
@@ -261,12 +154,12 @@ enum AttemptRuns {
             DELETE FROM attempt_run r WHERE r.first_fence = ANY (ARRAY(
                 SELECT x.first_fence FROM attempt_run x
                 WHERE \(condition) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = \(worker(of: "x")))
+                    SELECT 1 FROM worker w WHERE w.incarnation = \(FenceRuns.worker(of: "x")))
                 ORDER BY x.first_fence LIMIT \(count) FOR UPDATE))
             RETURNING r.*
         )
         \(insertRows)
-        SELECT k.task_id, r.first_fence + k.place - 1, \(worker(of: "r")), r.number, r.session_id,
+        SELECT k.task_id, r.first_fence + k.place - 1, \(FenceRuns.worker(of: "r")), r.number, r.session_id,
             r.host_key, r.started_at, r.began_at
         FROM orphan r
         CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)

@@ -1,156 +1,83 @@
 import Postgres
 import TransferModel
 
-/// SQL for pending renames that one transaction began: rows of `rename_run`, each with renames of
-/// attempts that one claim began.
+/// SQL for pending renames that one transaction began: rows of `rename_run`, each with those of attempts
+/// that had one row.
 ///
 /// Rows of `rename_run` are locked after those of attempts, and in the order of their fences. The view
 /// `pending_rename` has every rename by itself.
 enum RenameRuns {
-    /// The maximum number of renames in a row, with which it mostly fits into a page as it is.
-    private static let lengthMax = 32
-
-    private static let bits = RunBits(
+    /// The table; a row with so many mostly fits into a page as it is.
+    static let runs = FenceRuns(
         table: "rename_run",
         stem: "rename",
-        nothing: "0::bit(32)"
+        lengthMax: 32,
+        nothing: "0::bit(32)",
+        columns: """
+            r.number, r.session_id, r.started_at, r.resumed_at_offset,
+            r.part_fences[c.place_in_run + 1] AS part_fence,
+            r.http_statuses[c.place_in_run + 1] AS http_status,
+            r.bytes_received[c.place_in_run + 1] AS bytes_whole,
+            r.response_heads[c.place_in_run + 1] AS response_head
+            """
     )
 
     private static let into: Query = """
         INSERT INTO rename_run (
-            first_fence, session_id, block, number, started_at, resumed_at_offset, task_ids, fences,
+            first_fence, session_id, block, number, started_at, resumed_at_offset, task_ids,
             part_fences, http_statuses, bytes_received, response_heads, inodes, inodes_born_at_ns,
             gone)
         """
 
-    /// The elements of a row `r`, `k`, with places from 1.
-    private static let elements: Query = """
-        unnest(
-            r.task_ids, r.fences, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads,
-            r.inodes, r.inodes_born_at_ns
-        ) WITH ORDINALITY AS k (
-            task_id, fence, part_fence, http_status, bytes_received, response_head, inode,
-            inode_born_at_ns, place)
-        """
-
-    /// Returns a condition that the planner takes to be met by half of all rows.
+    /// The statement that stores the pending renames of a CTE `moved`, `(task_id, fence, row, number,
+    /// session_id, started_at, resumed_at_offset, first_fence)`, of which a row `given` has what
+    /// differs, in arrays.
     ///
-    /// It takes an equation to be met by one in two hundred, so that it would expect one row at most,
-    /// and compare each of one side with each of the other instead of hashing them.
-    private static func often(_ condition: Query) -> Query { "coalesce(\(condition), false)" }
-
-    /// Whether the element `k` of a row `r` is still there.
-    private static let isThere = often("get_bit(r.gone, (k.place - 1)::int) = 0")
-
-    /// The statement that stores the pending renames of a CTE `moved`: `(task_id, fence, part_fence,
-    /// number, session_id, http_status, bytes_received, response_head, started_at,
-    /// resumed_at_offset, inode, inode_born_at_ns)`, with the run of attempts that had it,
-    /// `first_fence`, and the place in the batch from 1, `row`.
-    ///
-    /// An attempt with a row of its own, of which `first_fence` is NULL, has one here too.
+    /// `row` is the place in these, from 1, and `first_fence` tells the run that had the attempt. An
+    /// attempt that had a row of its own, with NULL there, has one here too. The others share one if
+    /// their places and their fences follow each other, up to the next multiple of its length: so
+    /// ``FenceRuns/Groups`` of any of them are each in one row.
     static let insert: Query = """
         \(into)
-        SELECT s.first_fence, s.session_id, \(AttemptRuns.block(of: "s.task_ids[1]")), s.number,
-            s.started_at, s.resumed_at_offset, s.task_ids, s.fences, s.part_fences, s.http_statuses,
-            s.bytes_received, s.response_heads, s.inodes, s.inodes_born_at_ns,
-            \(bits.full("cardinality(s.task_ids)"))
+        SELECT s.first_fence, s.session_id,
+            \(FenceRuns.block(of: "(SELECT task_ids FROM given)[s.low]")), s.number, s.started_at,
+            s.resumed_at_offset, \(slice(of: "task_ids")), \(slice(of: "part_fences")),
+            \(slice(of: "http_statuses")), \(slice(of: "bytes_received")),
+            \(slice(of: "response_heads")), \(slice(of: "inodes")),
+            \(slice(of: "inodes_born_at_ns")), \(runs.full("(s.high - s.low + 1)"))
         FROM (
-            SELECT min(m.fence) AS first_fence, m.session_id, m.number, m.started_at,
-                m.resumed_at_offset, array_agg(m.task_id) AS task_ids, array_agg(m.fence) AS fences,
-                array_agg(m.part_fence) AS part_fences, array_agg(m.http_status) AS http_statuses,
-                array_agg(m.bytes_received) AS bytes_received,
-                array_agg(m.response_head) AS response_heads, array_agg(m.inode) AS inodes,
-                array_agg(m.inode_born_at_ns) AS inodes_born_at_ns
-            FROM moved m
+            SELECT min(m.fence) AS first_fence, min(m.row)::int AS low, max(m.row)::int AS high,
+                m.session_id, m.number, m.started_at, m.resumed_at_offset
+            FROM (
+                SELECT *, row - row_number() OVER (PARTITION BY first_fence ORDER BY row) AS island
+                FROM moved
+            ) m
             GROUP BY m.session_id, m.number, m.started_at, m.resumed_at_offset, m.first_fence,
-                CASE WHEN m.first_fence IS NULL THEN -m.row ELSE m.row / \(Int64(lengthMax)) END
+                m.island, m.fence - m.row, CASE WHEN m.first_fence IS NULL THEN -m.row
+                    ELSE m.fence / \(Int64(runs.lengthMax)) END
         ) s
         """
 
-    /// The CTE that finds the pending renames with some of these fences, `candidate_rename (task_id,
-    /// fence, first_fence, is_alone)`, and others between them.
-    ///
-    /// Each range of fences is one look-up, because of its `LIMIT`, whatever the statistics say. What
-    /// a worker ends together are mostly fences that nearly follow each other.
-    static func candidates(for fences: [Int64]) -> Query {
-        let ranges = ranges(of: fences)
-        return """
-            candidate_rename AS MATERIALIZED (
-                SELECT k.task_id, k.fence, r.first_fence, cardinality(r.task_ids) = 1 AS is_alone
-                FROM unnest(\(ranges.map(\.lowerBound)), \(ranges.map(\.upperBound))) AS x (low, high)
-                CROSS JOIN LATERAL (
-                    SELECT * FROM rename_run one_run
-                    WHERE one_run.first_fence BETWEEN x.low AND x.high
-                    ORDER BY one_run.first_fence LIMIT x.high - x.low + 1
-                ) r
-                CROSS JOIN LATERAL unnest(r.task_ids, r.fences)
-                    WITH ORDINALITY AS k (task_id, fence, place)
-                WHERE \(isThere)
-            )
-            """
+    private static func slice(of column: Query) -> Query {
+        "(SELECT \(column) FROM given)[s.low:s.high]"
     }
 
-    /// Returns ranges, none of which overlap, that have the key of every row with one of `fences`.
-    ///
-    /// The fences of a row are those of one run of attempts, and so differ by less than its length.
-    private static func ranges(of fences: [Int64]) -> [ClosedRange<Int64>] {
-        let width = Int64(AttemptRuns.lengthMax)
-        var ranges: [ClosedRange<Int64>] = []
-        for fence in fences.sorted() {
-            if let last = ranges.last, fence - last.upperBound <= width {
-                ranges[ranges.count - 1] = last.lowerBound...fence
-            } else {
-                ranges.append((fence - width + 1)...fence)
-            }
-        }
-        return ranges
-    }
-
-    /// The CTEs that take the pending renames of the items of a CTE `item`, `(task_id, fence, …)`,
-    /// out of their rows, if an item `i` and its candidate `c` meet `condition`.
-    ///
-    /// They offer `from_rename`: the item with `(part_fence, number, session_id, http_status,
-    /// bytes_whole, response_head, started_at, resumed_at_offset)`.
-    static func takeItems(_ fences: [Int64], if condition: Query) -> Query {
-        """
-        \(candidates(for: fences)),
-        chosen_rename AS MATERIALIZED (
-            SELECT i.*, c.first_fence
-            FROM item i JOIN candidate_rename c USING (fence)
-            WHERE \(often("c.task_id = i.task_id AND (\(condition))"))
-        ),
-        locked_rename AS MATERIALIZED (
-            SELECT r.* FROM rename_run r
-            WHERE r.first_fence = ANY (ARRAY(SELECT c.first_fence FROM chosen_rename c))
-            ORDER BY r.first_fence FOR UPDATE
-        ),
-        from_rename AS MATERIALIZED (
-            SELECT c.*, e.place_in_run, e.part_fence, e.number, e.session_id, e.http_status,
-                e.bytes_whole, e.response_head, e.started_at, e.resumed_at_offset
-            FROM chosen_rename c JOIN (
-                SELECT k.fence, (k.place - 1)::int AS place_in_run, k.part_fence, r.number,
-                    r.session_id, k.http_status, k.bytes_received AS bytes_whole, k.response_head,
-                    r.started_at, r.resumed_at_offset
-                FROM locked_rename r CROSS JOIN LATERAL \(elements)
-                -- Not merged with the query around it, which would do this for each item.
-                WHERE \(isThere) OFFSET 0
-            ) e USING (fence)
-        ),
-        \(bits.cut)
-        """
-    }
-
-    /// Returns the query for the pending rename of a task `t`; no row if it has none.
-    static let find: Query = """
-        SELECT r.task_ids[r.place] AS task_id, r.number, r.started_at,
-            r.bytes_received[r.place] AS bytes_received
-        FROM (
-            SELECT one_run.*, array_position(one_run.task_ids, t.id) AS place
+    /// Selects a pending rename by the task and the fence of an item `i`; no row if there is none.
+    static let selectItem: Query = """
+        SELECT FROM (
+            SELECT one_run.*, (i.fence - one_run.first_fence)::int AS place_in_run
             FROM rename_run one_run
-            WHERE one_run.session_id = t.session_id AND one_run.block = \(AttemptRuns.block(of: "t.id"))
+            WHERE one_run.first_fence = (SELECT r.first_fence FROM (\(runs.run(of: "i.fence"))) r)
         ) r
-        WHERE get_bit(r.gone, r.place - 1) = 0
+        WHERE r.task_ids[r.place_in_run + 1] = i.task_id AND get_bit(r.gone, r.place_in_run) = 0
         """
+
+    /// Selects the pending rename of a task `t`; no row if it has none.
+    static let find = runs.find(
+        """
+        t.id AS task_id, r.number, r.started_at, r.bytes_received[r.place_in_run + 1] AS bytes_received
+        """
+    )
 
     /// The CTEs that take the pending renames of workers that are not registered, of at most `count`
     /// tasks, if `condition` is met; they offer `taken`, as the view `pending_rename`.
@@ -163,22 +90,26 @@ enum RenameRuns {
                 SELECT x.first_fence FROM rename_run x
                 WHERE \(condition) AND NOT EXISTS (
                     SELECT 1 FROM worker w
-                    WHERE w.incarnation = \(AttemptRuns.worker(of: "x")))
-                ORDER BY x.first_fence LIMIT \(count / lengthMax) FOR UPDATE))
+                    WHERE w.incarnation = \(FenceRuns.worker(of: "x")))
+                ORDER BY x.first_fence LIMIT \(count / runs.lengthMax) FOR UPDATE))
             RETURNING r.*
         ),
         taken AS MATERIALIZED (
             SELECT \(first) + row_number() OVER () - 1 AS fence, r.session_id, r.block, r.number,
-                r.started_at, r.resumed_at_offset, k.task_id, k.part_fence, k.http_status,
-                k.bytes_received, k.response_head, k.inode, k.inode_born_at_ns
-            FROM orphan r CROSS JOIN LATERAL \(elements)
-            WHERE \(isThere)
+                r.started_at, r.resumed_at_offset, k.*
+            FROM orphan r CROSS JOIN LATERAL unnest(
+                r.task_ids, r.part_fences, r.http_statuses, r.bytes_received, r.response_heads,
+                r.inodes, r.inodes_born_at_ns
+            ) WITH ORDINALITY AS k (
+                task_id, part_fence, http_status, bytes_received, response_head, inode,
+                inode_born_at_ns, place)
+            WHERE get_bit(r.gone, k.place::int - 1) = 0
         ),
         stored AS (
             \(into)
             SELECT fence, session_id, block, number, started_at, resumed_at_offset, ARRAY[task_id],
-                ARRAY[fence], ARRAY[part_fence], ARRAY[http_status], ARRAY[bytes_received],
-                ARRAY[response_head], ARRAY[inode], ARRAY[inode_born_at_ns], \(bits.full("1"))
+                ARRAY[part_fence], ARRAY[http_status], ARRAY[bytes_received], ARRAY[response_head],
+                ARRAY[inode], ARRAY[inode_born_at_ns], \(runs.full("1"))
             FROM taken
         )
         """

@@ -7,7 +7,11 @@ extension CompletionStore {
     /// It ends those whose fence is found and of which nothing is kept for a later attempt;
     /// ``attemptEnd(of:)`` decides about the others.
     static func plainEnd(of columns: PlainEndColumns) -> Query {
-        let groups = AttemptRuns.Groups(columns.tasks, columns.fences)
+        let groups = FenceRuns.Groups(
+            columns.tasks,
+            columns.fences,
+            length: columns.haveRenames ? RenameRuns.runs.lengthMax : nil
+        )
         return """
             -- What only an outcome has is joined at the end: texts that went through all of these would
             -- be copied five times.
@@ -24,7 +28,7 @@ extension CompletionStore {
             ),
             -- A batch may hold a stale end of the same task: each row is matched by its fence. They are
             -- locked in the order of the items, which a DELETE that joins them does not ensure.
-            \(AttemptRuns.takeItems(in: groups, if: endsInRun)),
+            \(AttemptRuns.runs.takeItems(in: groups, if: endsInRun)),
             from_row AS MATERIALIZED (
                 SELECT a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
                     a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
@@ -32,7 +36,7 @@ extension CompletionStore {
                 FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
                 -- Mostly all are found in runs, where none is that has left a part.
                 WHERE (SELECT count(*) FROM from_run) < \(Int64(columns.tasks.count))
-                    AND \(endsRow) AND \(hasLeftNoPart)
+                    AND \(endsRow) AND \(hasLeftNoPart(of: "i"))
             ),
             attempt_gone AS (
                 DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
@@ -44,7 +48,7 @@ extension CompletionStore {
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
             ),
-            \(columns.haveRenames ? fromRename(columns.fences) : noRename),
+            \(columns.haveRenames ? fromRename(in: groups) : noRename),
             -- The tasks of a session that ended alike: what its events, counters and counts are made of.
             run AS MATERIALIZED (
                 SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
@@ -124,10 +128,10 @@ extension CompletionStore {
             """
     }
 
-    /// Whether nothing is kept for a later attempt of an item `i`.
-    private static let hasLeftNoPart: Query = """
-        (SELECT x.task_id FROM partial x WHERE x.task_id = i.task_id LIMIT 1) IS NULL
-        """
+    /// Whether nothing is kept for a later attempt of an item.
+    private static func hasLeftNoPart(of item: Query) -> Query {
+        "(SELECT x.task_id FROM partial x WHERE x.task_id = \(item).task_id LIMIT 1) IS NULL"
+    }
 
     private static let noRename: Query = """
         gone AS NOT MATERIALIZED (
@@ -136,11 +140,12 @@ extension CompletionStore {
         """
 
     /// Renames in a run with others were attempts in runs, of which none has left a part.
-    private static func fromRename(_ fences: [Int64]) -> Query {
+    private static func fromRename(in groups: FenceRuns.Groups) -> Query {
         """
-        \(RenameRuns.takeItems(
-            fences,
-            if: "i.outcome = 'completed' AND (NOT c.is_alone OR \(hasLeftNoPart))"
+        \(RenameRuns.runs.takeItems(
+            in: groups,
+            if: "i.outcome = 'completed'",
+            of: "(cardinality(r.task_ids) > 1 OR \(hasLeftNoPart(of: "c")))"
         )),
         gone AS NOT MATERIALIZED (
             SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt

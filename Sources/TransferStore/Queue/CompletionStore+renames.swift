@@ -61,13 +61,12 @@ extension CompletionStore {
     private func pending(
         _ pendingRenames: [PendingRename]
     ) async throws(StoreError) -> Set<TaskID> {
-        let fences = pendingRenames.map(\.fence.rawValue)
         let rows = try await database.run(
             """
-            WITH \(RenameRuns.candidates(for: fences))
-            SELECT task_id
-            FROM unnest(\(pendingRenames.map(\.task.uuid)), \(fences)) AS i (task_id, fence)
-            JOIN candidate_rename USING (task_id, fence)
+            SELECT i.task_id
+            FROM unnest(
+                \(pendingRenames.map(\.task.uuid)), \(pendingRenames.map(\.fence.rawValue))
+            ) AS i (task_id, fence) CROSS JOIN LATERAL (\(RenameRuns.selectItem)) r
             """
         )
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
@@ -109,23 +108,26 @@ extension CompletionStore {
         let partFences = pendingRenames.map(\.partFence.rawValue)
         let results = pendingRenames.map(\.result)
         let files = pendingRenames.map(\.file)
-        let groups = AttemptRuns.Groups(tasks, fences)
+        let groups = FenceRuns.Groups(tasks, fences)
         return """
-            WITH item AS (
-                SELECT * FROM unnest(
-                    \(tasks), \(fences), \(partFences),
-                    \(results.map { Int16(clamping: $0.httpStatus) }),
-                    \(results.map(\.bytesReceived)),
-                    \(results.map(StoredResponseHead.text(of:))), \(files.map { $0?.inode }),
-                    \(files.map { $0?.bornAtNanoseconds }), \(groups.numbers)
-                ) WITH ORDINALITY AS i (task_id, fence, part_fence, http_status, bytes_received,
-                    response_head, inode, inode_born_at_ns, run_group, row)
+            -- What differs goes as it is from the arguments into the rows, in slices.
+            WITH given AS MATERIALIZED (
+                SELECT \(tasks) AS task_ids, \(fences) AS fences, \(partFences) AS part_fences,
+                    \(results.map { Int16(clamping: $0.httpStatus) }) AS http_statuses,
+                    \(results.map(\.bytesReceived)) AS bytes_received,
+                    \(results.map(StoredResponseHead.text(of:))) AS response_heads,
+                    \(files.map { $0?.inode }) AS inodes,
+                    \(files.map { $0?.bornAtNanoseconds }) AS inodes_born_at_ns
             ),
-            \(AttemptRuns.takeItems(in: groups)),
+            item AS (
+                SELECT * FROM unnest(
+                    (SELECT task_ids FROM given), (SELECT fences FROM given), \(groups.numbers)
+                ) WITH ORDINALITY AS i (task_id, fence, run_group, row)
+            ),
+            \(AttemptRuns.runs.takeItems(in: groups)),
             from_row AS MATERIALIZED (
-                SELECT i.task_id, i.fence, i.part_fence, i.http_status, i.bytes_received,
-                    i.response_head, i.inode, i.inode_born_at_ns, a.number, a.session_id,
-                    a.started_at, a.resumed_at_offset, NULL::bigint, i.row
+                SELECT i.task_id, i.fence, i.row, a.number, a.session_id, a.started_at,
+                    a.resumed_at_offset, NULL::bigint AS first_fence
                 FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
                 WHERE i.task_id NOT IN (SELECT f.task_id FROM from_run f)
             ),
@@ -133,9 +135,8 @@ extension CompletionStore {
                 DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
             ),
             moved AS (
-                SELECT task_id, fence, part_fence, http_status, bytes_received, response_head, inode,
-                    inode_born_at_ns, number, session_id, started_at,
-                    NULL::bigint AS resumed_at_offset, first_fence, row
+                SELECT task_id, fence, row, number, session_id, started_at,
+                    NULL::bigint AS resumed_at_offset, first_fence
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
             ),

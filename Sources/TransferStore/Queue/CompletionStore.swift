@@ -36,7 +36,11 @@ extension CompletionStore {
 
     static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> [Query] {
         let columns = try AttemptEndColumns(attemptEnds)
-        let groups = AttemptRuns.Groups(columns.tasks, columns.fences)
+        let groups = FenceRuns.Groups(
+            columns.tasks,
+            columns.fences,
+            length: RenameRuns.runs.lengthMax
+        )
         let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
@@ -49,7 +53,7 @@ extension CompletionStore {
             ),
             -- 1. Each row reports its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
-            \(AttemptRuns.takeItems(in: groups, if: Self.endsInRun)),
+            \(AttemptRuns.runs.takeItems(in: groups, if: Self.endsInRun)),
             from_row AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome,
                     -- Only the row knows this if the worker died.
@@ -72,8 +76,8 @@ extension CompletionStore {
                 UNION ALL SELECT * FROM from_row
             ),
             -- Attempts of the other outcomes were never published.
-            \(RenameRuns.takeItems(
-                columns.fences,
+            \(RenameRuns.runs.takeItems(
+                in: groups,
                 if: "i.outcome NOT IN ('fetched', 'answered')"
             )),
             gone AS (

@@ -214,7 +214,7 @@ extension QueueStore {
         FROM run r
         CROSS JOIN LATERAL (
             SELECT * FROM task t WHERE t.id BETWEEN r.task_ids[1] AND r.last_task_id
-            LIMIT \(AttemptRuns.lengthMax)
+            LIMIT \(AttemptRuns.runs.lengthMax)
         ) t
         CROSS JOIN LATERAL (
             SELECT get_byte(uuid_send(t.id), 15) - r.first_byte + 1 AS place

@@ -93,7 +93,7 @@ extension ControlStore {
     /// stop; offers `from_attempt`.
     private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
-        \(AttemptRuns.take(AttemptRuns.selectOfTargets(if: condition))),
+        \(AttemptRuns.runs.take(AttemptRuns.selectOfTargets(if: condition))),
         -- In the order of the tasks, as ends lock them: a join might follow the order in which they
         -- were claimed, and the two would wait for each other.
         locked_attempt AS MATERIALIZED (

@@ -110,17 +110,17 @@ extension StoreFixture {
             """
         ),
         (
-            "runs of renames have some left, which are alike and only there",
+            "runs of renames have some left, in order, that only they have",
             """
             SELECT r.first_fence FROM rename_run r
-            CROSS JOIN LATERAL unnest(r.task_ids, r.fences) WITH ORDINALITY AS k (id, fence, place)
-            WHERE r.gone = ~(0::bit(32))
-                OR r.first_fence <> (SELECT min(fence) FROM unnest(r.fences) fence)
-                OR k.fence >= r.first_fence + 128
+            CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (id, place)
+            WHERE r.gone = ~(0::bit(32)) OR k.place > 1 AND k.id <= r.task_ids[k.place - 1]
                 OR r.block <> set_byte(uuid_send(k.id), 15, get_byte(uuid_send(k.id), 15) & 128)
                 OR r.gone << cardinality(r.task_ids) <> ~(0::bit(32)) << cardinality(r.task_ids)
-            UNION ALL
-            SELECT min(fence) FROM pending_rename GROUP BY fence HAVING count(*) > 1
+                OR EXISTS (
+                    SELECT 1 FROM rename_run x
+                    WHERE x.first_fence > r.first_fence
+                        AND x.first_fence < r.first_fence + cardinality(r.task_ids))
             """
         ),
         (

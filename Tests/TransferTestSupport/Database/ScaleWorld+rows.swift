@@ -181,12 +181,12 @@ extension ScaleWorld {
             """,
             """
             INSERT INTO rename_run (
-                first_fence, session_id, block, number, started_at, task_ids, fences, part_fences,
+                first_fence, session_id, block, number, started_at, task_ids, part_fences,
                 http_statuses, bytes_received, response_heads, inodes, inodes_born_at_ns, gone)
             \(ofLarge("""
                 \(fence), session_id,
                 set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128), 1, \(Self.time),
-                ARRAY[id], ARRAY[\(fence)], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{NULL}',
+                ARRAY[id], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{NULL}',
                 '{NULL}', ~(0::bit(32)) >> 1
                 """, where: "place = 'published'"))
             """,
