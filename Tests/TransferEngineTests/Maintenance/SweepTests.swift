@@ -70,9 +70,8 @@ import TransferTestSupport
                 INSERT INTO rename_run (first_fence, session_id, block, number, started_at, task_ids,
                     part_fences, http_statuses, bytes_received, response_heads, inodes,
                     inodes_born_at_ns, gone)
-                VALUES (\(fence + 1), \(other), decode(repeat('00', 16), 'hex'), 1, now(),
-                    ARRAY[\(task)], ARRAY[\(fence)], '{200}', '{1}', '{""}',
-                    '{NULL}', '{NULL}', ~(0::bit(32)) >> 1)
+                VALUES (\(fence + 1), \(other), uuid_send(\(task)), 1, now(), ARRAY[\(task)],
+                    ARRAY[\(fence)], '{200}', '{1}', '{""}', '{NULL}', '{NULL}', ~0::bit(32) >> 1)
                 """
             case .partial:
                 """

@@ -191,6 +191,9 @@ import TransferTestSupport
         try await fixture.end(Array(claims[20..<50]), .completed)
         let rest = Array(claims[..<20] + claims[50...])
         let rescuer = try await fixture.otherWorker()
+        try await submit(3, in: fixture)
+        let own = try await fixture.claim(by: rescuer)
+        try await fixture.beginRenames(own)
         try await fixture.silence(fixture.worker)
         let takeover = try await fixture.stores.workers.takeOver(
             silentFor: Self.lease,
@@ -201,14 +204,16 @@ import TransferTestSupport
         #expect(taken.map(\.partFence) == rest.map(\.fence))
         #expect(taken.allSatisfy { $0.fence.incarnation == rescuer.incarnation })
         #expect(taken.allSatisfy { $0.file?.inode == 1 + $0.partFence.rawValue })
-        #expect(try await pending(fixture) == taken.map(\.fence))
+        let fences = taken.map(\.fence) + own.map(\.fence)
+        #expect(try await pending(fixture) == fences)
         let held = try await fixture.stores.workers.holdings(incarnation: rescuer.incarnation)
-        #expect(Set(held.pendingRenames.map(\.fence)) == Set(taken.map(\.fence)))
+        #expect(Set(held.pendingRenames.map(\.fence)) == Set(fences))
         try await fixture.checkInvariants()
         // The worker was only suspended, and ends none of them.
         #expect(try await fixture.end(claims, .completed) == [])
         let ends = taken.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed) }
         #expect(try await fixture.stores.completions.end(ends) == Set(rest.map(\.task)))
+        #expect(try await fixture.end(own, .completed) == Set(own.map(\.task)))
         #expect(try await rows(fixture) == [])
         try await fixture.checkInvariants()
     }
