@@ -104,7 +104,8 @@ enum AttemptRuns {
         """
     }
 
-    /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for ``FenceRuns/take(_:if:)``.
+    /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for
+    /// ``FenceRuns/take(_:if:)``.
     static func selectOfTargets(if condition: Query) -> Query {
         """
         SELECT t.id AS task_id, r.first_fence + r.place_in_run AS fence, r.first_fence,
@@ -159,8 +160,8 @@ enum AttemptRuns {
             RETURNING r.*
         )
         \(insertRows)
-        SELECT k.task_id, r.first_fence + k.place - 1, \(FenceRuns.worker(of: "r")), r.number, r.session_id,
-            r.host_key, r.started_at, r.began_at
+        SELECT k.task_id, r.first_fence + k.place - 1, \(FenceRuns.worker(of: "r")), r.number,
+            r.session_id, r.host_key, r.started_at, r.began_at
         FROM orphan r
         CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
         WHERE get_bit(r.gone, k.place::integer - 1) = 0

@@ -87,11 +87,17 @@ enum RenameRuns {
         """
         orphan AS (
             DELETE FROM rename_run r WHERE r.first_fence = ANY (ARRAY(
-                SELECT x.first_fence FROM rename_run x
-                WHERE \(condition) AND NOT EXISTS (
-                    SELECT 1 FROM worker w
-                    WHERE w.incarnation = \(FenceRuns.worker(of: "x")))
-                ORDER BY x.first_fence LIMIT \(count / runs.lengthMax) FOR UPDATE))
+                SELECT y.first_fence FROM rename_run y
+                WHERE y.first_fence = ANY (ARRAY(
+                    SELECT z.first_fence FROM (
+                        SELECT x.first_fence,
+                            sum(cardinality(x.task_ids)) OVER (ORDER BY x.first_fence) AS tasks
+                        FROM rename_run x
+                        WHERE \(condition) AND NOT EXISTS (
+                            SELECT 1 FROM worker w
+                            WHERE w.incarnation = \(FenceRuns.worker(of: "x")))
+                    ) z WHERE z.tasks <= \(Int64(count))))
+                ORDER BY y.first_fence FOR UPDATE))
             RETURNING r.*
         ),
         taken AS MATERIALIZED (
