@@ -135,6 +135,8 @@ import TransferTestSupport
                 #expect(try await fixture.stores.completions.end([end]) == [])
             }
         }
+        let other = PendingRename(of: claims[0], fence: claims[1].fence)
+        #expect(try await fixture.stores.completions.beginRenames([other]) == [])
         // What was never published ends no rename.
         #expect(try await fixture.fetch(claims) == [])
         #expect(try await pending(fixture) == claims.map(\.fence))
