@@ -92,18 +92,6 @@ enum AttemptRuns {
         WHERE k.gone <> \(runs.everything)
         """
 
-    /// Returns the statement that locks the runs of attempts, for a transaction in which more than one
-    /// statement takes some of them.
-    static func lock(_ fences: [Fence]) -> Query {
-        """
-        SELECT FROM attempt_run r
-        WHERE r.first_fence = ANY (ARRAY(
-            SELECT r.first_fence FROM unnest(\(fences.map(\.rawValue))) AS i (fence)
-            CROSS JOIN LATERAL (\(runs.run(of: "i.fence"))) r))
-        ORDER BY r.first_fence FOR UPDATE
-        """
-    }
-
     /// Selects the attempts of tasks `t` of a CTE `target` that meet `condition`, for
     /// ``FenceRuns/take(_:if:)``.
     static func selectOfTargets(if condition: Query) -> Query {

@@ -29,37 +29,23 @@ enum RenameRuns {
             gone)
         """
 
-    /// The statement that stores the pending renames of a CTE `moved`, `(task_id, fence, row, number,
-    /// session_id, started_at, resumed_at_offset, first_fence)`, of which a row `given` has what
-    /// differs, in arrays.
+    /// The statement that stores the pending renames of a CTE `moved`, `(low, high, number, session_id,
+    /// started_at, resumed_at_offset)`, of which a row `given` has what differs, in arrays.
     ///
-    /// `row` is the place in these, from 1, and `first_fence` tells the run that had the attempt. An
-    /// attempt that had a row of its own, with NULL there, has one here too. The others share one if
-    /// their places and their fences follow each other, up to the next multiple of its length: so
-    /// ``FenceRuns/Groups`` of any of them are each in one row.
+    /// Those from the place `low` to the place `high` in these get one row.
     static let insert: Query = """
         \(into)
-        SELECT s.first_fence, s.session_id,
-            \(FenceRuns.block(of: "(SELECT task_ids FROM given)[s.low]")), s.number, s.started_at,
-            s.resumed_at_offset, \(slice(of: "task_ids")), \(slice(of: "part_fences")),
+        SELECT (SELECT fences FROM given)[m.low], m.session_id,
+            \(FenceRuns.block(of: "(SELECT task_ids FROM given)[m.low]")), m.number, m.started_at,
+            m.resumed_at_offset, \(slice(of: "task_ids")), \(slice(of: "part_fences")),
             \(slice(of: "http_statuses")), \(slice(of: "bytes_received")),
             \(slice(of: "response_heads")), \(slice(of: "inodes")),
-            \(slice(of: "inodes_born_at_ns")), \(runs.full("(s.high - s.low + 1)"))
-        FROM (
-            SELECT min(m.fence) AS first_fence, min(m.row)::int AS low, max(m.row)::int AS high,
-                m.session_id, m.number, m.started_at, m.resumed_at_offset
-            FROM (
-                SELECT *, row - row_number() OVER (PARTITION BY first_fence ORDER BY row) AS island
-                FROM moved
-            ) m
-            GROUP BY m.session_id, m.number, m.started_at, m.resumed_at_offset, m.first_fence,
-                m.island, m.fence - m.row, CASE WHEN m.first_fence IS NULL THEN -m.row
-                    ELSE m.fence / \(Int64(runs.lengthMax)) END
-        ) s
+            \(slice(of: "inodes_born_at_ns")), \(runs.full("(m.high - m.low + 1)"))
+        FROM moved m
         """
 
     private static func slice(of column: Query) -> Query {
-        "(SELECT \(column) FROM given)[s.low:s.high]"
+        "(SELECT \(column) FROM given)[m.low:m.high]"
     }
 
     /// Selects a pending rename by the task and the fence of an item `i`; no row if there is none.

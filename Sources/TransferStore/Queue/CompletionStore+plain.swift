@@ -4,63 +4,58 @@ import TransferModel
 extension CompletionStore {
     /// Returns the statement for ends that write nothing but an outcome and its events.
     ///
-    /// It ends those whose fence is found and of which nothing is kept for a later attempt;
-    /// ``attemptEnd(of:)`` decides about the others.
-    static func plainEnd(of columns: PlainEndColumns) -> Query {
-        let groups = FenceRuns.Groups(
-            columns.tasks,
-            columns.fences,
-            length: columns.haveRenames ? RenameRuns.runs.lengthMax : nil
-        )
-        return """
-            -- What only an outcome has is joined at the end: texts that went through all of these would
-            -- be copied five times.
-            WITH item AS MATERIALIZED (
-                SELECT coalesce(i.place, i.row) AS place, i.task_id, i.fence, i.outcome,
-                    i.bytes_received, coalesce(i.bytes_sent, 0) AS bytes_sent, i.failure,
-                    i.run_group, i.row
-                FROM unnest(
-                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
-                    \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
-                    \(groups.numbers)
-                ) WITH ORDINALITY AS i (
-                    place, task_id, fence, outcome, bytes_received, bytes_sent, failure, run_group, row)
+    /// It ends those whose fence is found and of which nothing is kept for a later attempt, and only
+    /// whole stretches of what is in runs; ``attemptEnd(of:)`` decides about the others.
+    static func plainEnd(
+        of attemptEnds: [AttemptEnd],
+        _ columns: PlainEndColumns
+    ) -> AttemptChange {
+        let query: Query = """
+            WITH given AS MATERIALIZED (
+                SELECT \(columns.tasks) AS task_ids, \(columns.fences) AS fences,
+                    \(columns.outcomes) AS outcomes, \(columns.bytesReceived) AS bytes_received,
+                    \(columns.bytesSent) AS bytes_sent, \(columns.failures) AS failures
             ),
-            -- A batch may hold a stale end of the same task: each row is matched by its fence. They are
-            -- locked in the order of the items, which a DELETE that joins them does not ensure.
-            \(AttemptRuns.runs.takeItems(in: groups, if: endsInRun)),
-            from_row AS MATERIALIZED (
-                SELECT a.task_id, a.fence, a.session_id, a.number AS attempt, a.started_at,
-                    a.resumed_at_offset, i.place, i.outcome, i.bytes_received, i.bytes_sent, i.failure,
-                    i.row
-                FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
-                -- Mostly all are found in runs, where none is that has left a part.
-                WHERE (SELECT count(*) FROM from_run) < \(Int64(columns.tasks.count))
-                    AND \(endsRow) AND \(hasLeftNoPart(of: "i"))
-            ),
-            attempt_gone AS (
-                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
-            ),
-            from_attempt AS (
-                SELECT task_id, fence, session_id, number AS attempt, started_at,
-                    NULL::bigint AS resumed_at_offset, place, outcome, bytes_received, bytes_sent,
-                    failure, row
+            \(AttemptRuns.runs.take(
+                columns.runs,
+                of: "SELECT task_ids FROM given",
+                "r.session_id, r.number, r.started_at"
+            )),
+            \(fromRow(of: columns.runs.tasks, if: """
+                (SELECT outcomes FROM given)[i.place] <> 'completed' AND \(hasLeftNoPart(of: "i.task_id"))
+                """)),
+            \(columns.renames.isEmpty ? "" : fromRename(columns.renames))
+            -- In the order of the arguments, in which events follow each other.
+            taken AS MATERIALIZED (
+                SELECT low, high, session_id, number, started_at, NULL::bigint AS resumed_at_offset,
+                    NULL::bigint[] AS bytes_whole, NULL::smallint[] AS http_statuses,
+                    NULL::text[] AS response_heads
                 FROM from_run
-                UNION ALL SELECT * FROM from_row
+                UNION ALL
+                SELECT low, high, session_id, number, started_at, resumed_at_offset, NULL, NULL, NULL
+                FROM from_row
+                \(columns.renames.isEmpty ? "" : andRenames)
+                ORDER BY low
             ),
-            \(columns.haveRenames ? fromRename(in: groups) : noRename),
             -- The tasks of a session that ended alike: what its events, counters and counts are made of.
             run AS MATERIALIZED (
-                SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
-                    CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END
+                SELECT o.session_id, i.outcome IN ('completed', 'fetched') AS is_download,
+                    CASE i.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END
                         AS task_state,
                     row_number() OVER () AS number, count(*) AS length,
-                    array_agg(task_id) AS task_ids, array_agg(attempt) AS attempts,
-                    array_agg(bytes_received) AS bytes_received,
-                    array_agg(failure::jsonb) AS failures, sum(bytes_received)::bigint AS received,
-                    sum(bytes_sent)::bigint AS sent
-                FROM gone
-                GROUP BY 1, 2, 3, (place - 1) / \(Int64(EventRuns.lengthMax))
+                    array_agg(i.task_id) AS task_ids, array_agg(o.number) AS attempts,
+                    array_agg(coalesce(i.bytes_whole, i.bytes_received)) AS bytes_received,
+                    array_agg(i.failure::jsonb) AS failures,
+                    sum(coalesce(i.bytes_whole, i.bytes_received))::bigint AS received,
+                    coalesce(sum(i.bytes_sent), 0)::bigint AS sent
+                FROM taken o CROSS JOIN LATERAL unnest(
+                    \(given("task_ids")), \(given("outcomes")), \(given("bytes_received")),
+                    \(given("bytes_sent")), \(given("failures")), \(slice(columns.places)),
+                    o.bytes_whole
+                ) WITH ORDINALITY AS i (
+                    task_id, outcome, bytes_received, bytes_sent, failure, place, bytes_whole, step)
+                GROUP BY 1, 2, 3,
+                    (coalesce(i.place, o.low + i.step - 1) - 1) / \(Int64(EventRuns.lengthMax))
             ),
             change AS (
                 SELECT session_id, sum(length * (1 + is_download::int))::bigint AS events,
@@ -109,51 +104,70 @@ extension CompletionStore {
                     response_head, failure, bytes_sent, response_body, part_fence, fence, started_at,
                     resumed_at_offset, measurements)
                 -- A task that is running belongs to the generation that is under way.
-                SELECT g.task_id, g.session_id, c.generation,
-                    CASE g.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
-                    g.attempt, g.bytes_received, coalesce(g.http_status, o.http_status),
-                    coalesce(g.response_head, o.response_head), g.failure::jsonb, g.bytes_sent,
-                    o.response_body, o.part_fence, g.fence, g.started_at, g.resumed_at_offset,
-                    o.measurements
-                FROM gone g JOIN counter c USING (session_id)
-                JOIN unnest(
-                    \(columns.measurements), \(columns.httpStatuses), \(columns.responseHeads),
-                    \(columns.partFences), \(columns.responseBodies)
-                ) WITH ORDINALITY AS o (
-                    measurements, http_status, response_head, part_fence, response_body, row)
-                    USING (row)
+                SELECT i.task_id, o.session_id, c.generation,
+                    CASE i.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
+                    o.number, coalesce(i.bytes_whole, i.bytes_received),
+                    coalesce(i.status_whole, i.http_status), coalesce(i.head_whole, i.response_head),
+                    i.failure::jsonb, coalesce(i.bytes_sent, 0), i.response_body, i.part_fence, i.fence,
+                    o.started_at, o.resumed_at_offset, i.measurements
+                FROM taken o JOIN counter c USING (session_id)
+                CROSS JOIN LATERAL unnest(
+                    \(given("task_ids")), \(given("fences")), \(given("outcomes")),
+                    \(given("bytes_received")), \(given("bytes_sent")), \(given("failures")),
+                    \(slice(columns.measurements)), \(slice(columns.httpStatuses)),
+                    \(slice(columns.responseHeads)), \(slice(columns.partFences)),
+                    \(slice(columns.responseBodies)), o.bytes_whole, o.http_statuses, o.response_heads
+                ) AS i (
+                    task_id, fence, outcome, bytes_received, bytes_sent, failure, measurements,
+                    http_status, response_head, part_fence, response_body, bytes_whole, status_whole,
+                    head_whole)
             ),
             \(Fragment.wake)
-            SELECT task_id FROM gone
+            SELECT low, high FROM taken
             """
-    }
-
-    /// Whether nothing is kept for a later attempt of an item.
-    private static func hasLeftNoPart(of item: Query) -> Query {
-        "(SELECT x.task_id FROM partial x WHERE x.task_id = \(item).task_id LIMIT 1) IS NULL"
-    }
-
-    private static let noRename: Query = """
-        gone AS NOT MATERIALIZED (
-            SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt
+        return AttemptChange(
+            tasks: columns.tasks.map { TaskID($0) },
+            fences: attemptEnds.compactMap(\.fenceInRun),
+            query: query
         )
+    }
+
+    /// Returns what a stretch `o` has of a column of `given`.
+    private static func given(_ column: Query) -> Query {
+        "(SELECT \(column) FROM given)[o.low : o.high]"
+    }
+
+    /// Returns what a stretch `o` has of an argument.
+    private static func slice(_ argument: some PostgresEncodable) -> Query {
+        "(\(argument))[o.low : o.high]"
+    }
+
+    /// Whether nothing is kept for a later attempt of a task.
+    private static func hasLeftNoPart(of task: Query) -> Query {
+        "(SELECT x.task_id FROM partial x WHERE x.task_id = \(task) LIMIT 1) IS NULL"
+    }
+
+    private static let andRenames: Query = """
+        UNION ALL
+        SELECT low, high, session_id, number, started_at, resumed_at_offset, bytes_whole,
+            http_statuses, response_heads
+        FROM from_rename
         """
 
     /// Renames in a run with others were attempts in runs, of which none has left a part.
-    private static func fromRename(in groups: FenceRuns.Groups) -> Query {
-        """
-        \(RenameRuns.runs.takeItems(
-            in: groups,
-            if: "i.outcome = 'completed'",
-            of: "(cardinality(r.task_ids) > 1 OR \(hasLeftNoPart(of: "c")))"
-        )),
-        gone AS NOT MATERIALIZED (
-            SELECT *, NULL::smallint AS http_status, NULL AS response_head FROM from_attempt
-            UNION ALL
-            SELECT task_id, fence, session_id, number, started_at, resumed_at_offset, place, outcome,
-                bytes_whole, bytes_sent, failure, row, http_status, response_head
-            FROM from_rename
-        )
-        """
+    private static func fromRename(_ spans: FenceSpans) -> Query {
+        let slice: Query = "[s.place_in_run + 1 : s.place_in_run + 1 + s.high - s.low]"
+        return """
+            \(RenameRuns.runs.take(
+                spans,
+                of: "SELECT task_ids FROM given",
+                """
+                r.number, r.session_id, r.started_at, r.resumed_at_offset,
+                r.bytes_received\(slice) AS bytes_whole, r.http_statuses\(slice) AS http_statuses,
+                r.response_heads\(slice) AS response_heads
+                """,
+                if: "(cardinality(r.task_ids) > 1 OR \(hasLeftNoPart(of: "r.task_ids[1]")))"
+            )),
+            """
     }
 }

@@ -14,46 +14,48 @@ extension CompletionStore {
         ending attemptEnds: [AttemptEnd] = []
     ) async throws(StoreError) -> Set<TaskID> {
         let plain = try PlainEndColumns(attemptEnds)
-        let ends =
-            if let plain { [Self.plainEnd(of: plain)] } else {
-                try Self.attemptEnd(of: attemptEnds)
-            }
-        // One statement alone locks its runs itself. Ends of renames have none to lock, ``endsInRun``:
-        // such an attempt left its run for the rename.
-        let endsInRuns =
-            pendingRenames.isEmpty
-            ? []
-            : attemptEnds.compactMap { attemptEnd -> Fence? in
-                if case .completed = attemptEnd.outcome { nil } else { attemptEnd.fence }
-            }
-        let runs =
-            endsInRuns.isEmpty
-            ? [] : [AttemptRuns.lock(pendingRenames.map(\.fence) + endsInRuns)]
-        var changed = try await run(pendingRenames, attemptEnds.isEmpty ? [] : ends, after: runs)
+        var changes: [AttemptChange] = []
+        if !pendingRenames.isEmpty { changes.append(Self.pendingRename(of: pendingRenames)) }
+        if let plain, !attemptEnds.isEmpty {
+            changes.append(Self.plainEnd(of: attemptEnds, plain))
+        } else if !attemptEnds.isEmpty {
+            changes.append(try Self.attemptEnd(of: attemptEnds))
+        }
+        var changed = try await run(changes)
+        // What is taken in stretches and was not found so is looked for task by task.
         let others = attemptEnds.filter { !changed.contains($0.task) }
         if plain != nil, !others.isEmpty {
-            changed.formUnion(try await run([], Self.attemptEnd(of: others), after: []))
+            changed.formUnion(try await run([Self.attemptEnd(of: others)]))
         }
-        let unmoved = pendingRenames.filter { !changed.contains($0.task) }
+        var unmoved = pendingRenames.filter { !changed.contains($0.task) }
+        if !unmoved.isEmpty, pendingRenames.count > 1 {
+            changed.formUnion(try await run([Self.pendingRename(of: unmoved, apart: true)]))
+            unmoved.removeAll { changed.contains($0.task) }
+        }
         if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
         return changed
     }
 
-    /// Runs both in one transaction; the first statement of `ends` returns the ended tasks.
-    private func run(
-        _ pendingRenames: [PendingRename],
-        _ ends: [Query],
-        after locks: [Query]
-    ) async throws(StoreError) -> Set<TaskID> {
+    /// Runs statements in one transaction.
+    ///
+    /// - Returns: the tasks whose attempts they changed.
+    private func run(_ changes: [AttemptChange]) async throws(StoreError) -> Set<TaskID> {
+        guard !changes.isEmpty else { return [] }
+        var queries = [Database.TransactionSetting.briefLocks.query]
+        let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
+        // One statement alone locks its runs itself.
+        if inRuns.count > 1 {
+            let fences = inRuns.joined().map(\.rawValue).sorted()
+            queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
+        }
+        let first = queries.count
         // Every transaction locks rows of tasks first and the counters of sessions last.
-        let renames = pendingRenames.isEmpty ? [] : [Self.pendingRename(of: pendingRenames)]
-        let answering = renames + ends.prefix(1)
-        guard !answering.isEmpty else { return [] }
-        let first = [Database.TransactionSetting.briefLocks.query] + locks
-        let rows = try await database.run(first + answering + ends.dropFirst())
-        let answers = rows.dropFirst(first.count).prefix(answering.count)
-        var changed = Set<TaskID>(minimumCapacity: answers.reduce(0) { $0 + $1.count })
-        for row in answers.joined() { changed.insert(try row.task("task_id")) }
+        queries += changes.map(\.query) + changes.compactMap(\.last)
+        let answers = try await database.run(queries)[first...]
+        var changed = Set<TaskID>(minimumCapacity: changes.reduce(0) { $0 + $1.tasks.count })
+        for (change, answer) in zip(changes, answers) {
+            changed.formUnion(try change.changed(answer))
+        }
         return changed
     }
 
@@ -100,7 +102,12 @@ extension CompletionStore {
         return found
     }
 
-    private static func pendingRename(of pendingRenames: [PendingRename]) -> Query {
+    /// Returns the statement for new pending renames, each of which is looked for by itself if they are
+    /// taken `apart`.
+    private static func pendingRename(
+        of pendingRenames: [PendingRename],
+        apart: Bool = false
+    ) -> AttemptChange {
         // Sorted by task, the order in which every statement locks, as in an end.
         let pendingRenames = pendingRenames.sorted { $0.task.uuid < $1.task.uuid }
         let tasks = pendingRenames.map(\.task.uuid)
@@ -108,8 +115,8 @@ extension CompletionStore {
         let partFences = pendingRenames.map(\.partFence.rawValue)
         let results = pendingRenames.map(\.result)
         let files = pendingRenames.map(\.file)
-        let groups = FenceRuns.Groups(tasks, fences)
-        return """
+        let spans = FenceSpans(fences, length: RenameRuns.runs.lengthMax, apart: apart)
+        let query: Query = """
             -- What differs goes as it is from the arguments into the rows, in slices.
             WITH given AS MATERIALIZED (
                 SELECT \(tasks) AS task_ids, \(fences) AS fences, \(partFences) AS part_fences,
@@ -119,29 +126,50 @@ extension CompletionStore {
                     \(files.map { $0?.inode }) AS inodes,
                     \(files.map { $0?.bornAtNanoseconds }) AS inodes_born_at_ns
             ),
-            item AS (
-                SELECT * FROM unnest(
-                    (SELECT task_ids FROM given), (SELECT fences FROM given), \(groups.numbers)
-                ) WITH ORDINALITY AS i (task_id, fence, run_group, row)
-            ),
-            \(AttemptRuns.runs.takeItems(in: groups)),
-            from_row AS MATERIALIZED (
-                SELECT i.task_id, i.fence, i.row, a.number, a.session_id, a.started_at,
-                    a.resumed_at_offset, NULL::bigint AS first_fence
-                FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
-                WHERE i.task_id NOT IN (SELECT f.task_id FROM from_run f)
-            ),
-            attempt_gone AS (
-                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
-            ),
-            moved AS (
-                SELECT task_id, fence, row, number, session_id, started_at,
-                    NULL::bigint AS resumed_at_offset, first_fence
+            \(AttemptRuns.runs.take(
+                spans,
+                of: "SELECT task_ids FROM given",
+                "r.number, r.session_id, r.started_at"
+            )),
+            \(fromRow(of: tasks.count)),
+            moved AS MATERIALIZED (
+                SELECT low, high, number, session_id, started_at, NULL::bigint AS resumed_at_offset
                 FROM from_run
-                UNION ALL SELECT * FROM from_row
+                UNION ALL
+                SELECT low, high, number, session_id, started_at, resumed_at_offset FROM from_row
             ),
             stored AS (\(RenameRuns.insert))
-            SELECT task_id FROM moved
+            SELECT low, high FROM moved
             """
+        return AttemptChange(
+            tasks: pendingRenames.map(\.task),
+            fences: pendingRenames.map(\.fence),
+            query: query
+        )
+    }
+
+    /// The CTEs that take the attempts with rows of their own, of `count` tasks and those that no
+    /// `from_run` has, out of these; they offer `from_row`, of stretches of one.
+    ///
+    /// They expect `given`, and `condition` is one for an item `i`, `(task_id, fence, place)`.
+    static func fromRow(of count: Int, if condition: Query = "true") -> Query {
+        """
+        from_row AS MATERIALIZED (
+            SELECT i.place AS low, i.place AS high, a.task_id, a.number, a.session_id, a.started_at,
+                a.resumed_at_offset
+            FROM (
+                SELECT i.task_id, i.fence, i.place::int AS place
+                FROM unnest((SELECT task_ids FROM given), (SELECT fences FROM given))
+                    WITH ORDINALITY AS i (task_id, fence, place)
+            ) i CROSS JOIN LATERAL (\(lockAttempt)) a
+            -- Mostly runs have all.
+            WHERE (SELECT coalesce(sum(high - low + 1), 0) FROM from_run) < \(Int64(count))
+                AND NOT EXISTS (SELECT FROM from_run f WHERE i.place BETWEEN f.low AND f.high)
+                AND \(condition)
+        ),
+        attempt_gone AS (
+            DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))
+        )
+        """
     }
 }

@@ -34,7 +34,7 @@ extension CompletionStore {
         try await beginRenames([], ending: attemptEnds)
     }
 
-    static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> [Query] {
+    static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> AttemptChange {
         let columns = try AttemptEndColumns(attemptEnds)
         let groups = FenceRuns.Groups(
             columns.tasks,
@@ -248,11 +248,23 @@ extension CompletionStore {
                 FROM gone WHERE outcome IN ('released', 'requeued', 'moved')
                 """))),
             \(Fragment.wake)
-            SELECT task_id FROM gone
+            SELECT place::int AS low, place::int AS high FROM gone
             """
-        // Read after the first statement, which holds the sessions' locks: either this sees the
-        // client's answer, or the answer sees the question.
-        return columns.questions.isEmpty
-            ? [query] : [query, DecisionStore.requeueAnswered(columns.tasks)]
+        return AttemptChange(
+            tasks: attemptEnds.map(\.task),
+            fences: attemptEnds.compactMap(\.fenceInRun),
+            query: query,
+            // Read after the first statement, which holds the sessions' locks: either this sees the
+            // client's answer, or the answer sees the question.
+            last: columns.questions.isEmpty ? nil : DecisionStore.requeueAnswered(columns.tasks)
+        )
+    }
+}
+
+extension AttemptEnd {
+    /// The fence by which a run may have the attempt; nil if it is published, for such an attempt left
+    /// its run for the rename.
+    var fenceInRun: Fence? {
+        if case .completed = outcome { nil } else { fence }
     }
 }

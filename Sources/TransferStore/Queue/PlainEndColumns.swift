@@ -2,7 +2,7 @@ import Foundation
 import TransferModel
 
 /// The ends of attempts that ended their tasks and left nothing behind, as an array per column, for
-/// `unnest`.
+/// `unnest`; empty, but for the first ones, where it would have nothing but NULL or zero.
 struct PlainEndColumns {
     /// The place of each end in the argument, from 1: the order of its events.
     ///
@@ -12,20 +12,17 @@ struct PlainEndColumns {
     var fences: [Int64] = []
     var outcomes: [String] = []
     var bytesReceived: [Int64] = []
-    /// Empty if none has sent any.
     var bytesSent: [Int64] = []
-    /// Empty if there are none.
     var failures: [String?] = []
-    /// One for each end, as the other columns of an outcome need not be: together they are as long as
-    /// the longest of them, and an end without its row in them would have no outcome.
     var measurements: [String?] = []
     var httpStatuses: [Int16?] = []
     var responseHeads: [String?] = []
     var partFences: [Int64?] = []
-    /// Empty if there are none.
     var responseBodies: [[UInt8]?] = []
-    /// Whether there are ends of pending renames among them.
-    var haveRenames = false
+    /// The attempts that runs may have.
+    private(set) var runs = FenceSpans([])
+    /// The pending renames.
+    private(set) var renames = FenceSpans([])
 
     /// Creates the columns; nil unless all ends are of that kind, as by far the most are.
     init?(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
@@ -37,9 +34,7 @@ struct PlainEndColumns {
             let attemptEnd = attemptEnds[index]
             guard attemptEnd.partial == nil, attemptEnd.abandoned == nil else { return nil }
             switch attemptEnd.outcome {
-            case .completed:
-                haveRenames = true
-                append("completed")
+            case .completed: append("completed")
             case .fetched(let result, let part): append("fetched", result, part: part)
             case .answered(let result, let body): append("answered", result, body: body)
             case .failed(let failure): append("failed", failure: try StoredJSON.text(of: failure))
@@ -56,7 +51,13 @@ struct PlainEndColumns {
         }
         if sorted.elementsEqual(attemptEnds.indices) { places = [] }
         if bytesSent.allSatisfy({ $0 == 0 }) { bytesSent = [] }
+        runs = FenceSpans(fences) { outcomes[$0] != "completed" }
+        renames = FenceSpans(fences) { outcomes[$0] == "completed" }
         failures = failures.column()
+        measurements = measurements.column()
+        httpStatuses = httpStatuses.column()
+        responseHeads = responseHeads.column()
+        partFences = partFences.column()
         responseBodies = responseBodies.column()
     }
 

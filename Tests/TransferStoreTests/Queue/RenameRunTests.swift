@@ -314,11 +314,13 @@ import TransferTestSupport
         let ends = claims.map {
             AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed)
         }
-        let statements =
+        let change =
             isPlain
-            ? [CompletionStore.plainEnd(of: try #require(try PlainEndColumns(ends)))]
+            ? CompletionStore.plainEnd(of: ends, try #require(try PlainEndColumns(ends)))
             : try CompletionStore.attemptEnd(of: ends)
-        let plan = try await fixture.aside.execute("EXPLAIN (ANALYZE, TIMING OFF) \(statements[0])")
+        let plan = try await fixture.aside.execute(
+            "EXPLAIN (ANALYZE, TIMING OFF) \(change.query)"
+        )
         let compared = try plan.map { row in
             try row.decode("QUERY PLAN", as: String.self)
                 .firstMatch(of: /Rows Removed by Join Filter: (\d+)/)
