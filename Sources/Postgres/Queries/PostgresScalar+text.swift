@@ -6,7 +6,8 @@ extension String: PostgresScalar {
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         // PostgreSQL text holds every character except NUL (manual, 8.3).
-        guard !utf8.contains(0) else {
+        let hasNUL = unsafe utf8.withContiguousStorageIfAvailable { unsafe $0.contains(0) }
+        guard !(hasNUL ?? utf8.contains(0)) else {
             throw PostgresError(.encoding, "text contains a NUL character")
         }
         bytes.append(contentsOf: utf8)

@@ -51,6 +51,11 @@ extension UUID {
         return milliseconds << 16 | 0x7000 | UInt64.random(in: 0..<1 << 12)
     }
 
+    /// Whether this identifier is less than `other`, which PostgreSQL's order of them also is.
+    ///
+    /// Foundation's `<` takes the same time wherever they differ, which is many times that of this.
+    package func precedes(_ other: UUID) -> Bool { words < other.words }
+
     /// Whether this is the identifier after `other`.
     package func follows(_ other: UUID) -> Bool {
         words.high == other.words.high && words.low == other.words.low &+ 1

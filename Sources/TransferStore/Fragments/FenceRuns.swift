@@ -138,35 +138,32 @@ struct FenceRuns {
     func take(_ chosen: Query, if condition: Query = "true") -> Query {
         """
         chosen_of_\(stem) AS MATERIALIZED (\(chosen)),
-        locked_\(stem) AS MATERIALIZED (\(lock("SELECT c.first_fence FROM chosen_of_\(stem) c"))),
+        locked_\(stem) AS MATERIALIZED (
+            SELECT r.* FROM \(table) r
+            WHERE r.first_fence = ANY (ARRAY(SELECT c.first_fence FROM chosen_of_\(stem) c))
+            ORDER BY r.first_fence FOR UPDATE
+        ),
         from_\(stem) AS MATERIALIZED (
             SELECT c.*, \(columns)
             FROM chosen_of_\(stem) c JOIN locked_\(stem) r USING (first_fence)
             WHERE r.task_ids[c.place_in_run + 1] = c.task_id
                 AND get_bit(r.gone, c.place_in_run) = 0 AND \(condition)
         ),
-        \(cut("set_bit(\(nothing), f.place_in_run, 1)"))
-        """
-    }
-
-    /// The query that locks the rows `r` whose `first_fence` another selects, for `columns` of them.
-    func lock(_ selected: Query, _ columns: Query = "r.*") -> Query {
-        """
-        SELECT \(columns) FROM \(table) r WHERE r.first_fence = ANY (ARRAY(\(selected)))
-        ORDER BY r.first_fence FOR UPDATE
-        """
-    }
-
-    /// The CTEs that take the `bits` of each row `f` of `from_…` out of the rows that `locked_…` has.
-    func cut(_ bits: Query) -> Query {
-        """
-        cut_\(stem) AS MATERIALIZED (
+        \(cut("""
             SELECT r.first_fence, r.gone | x.gone AS gone
             FROM (
-                SELECT f.first_fence, bit_or(\(bits)) AS gone
+                SELECT f.first_fence, bit_or(set_bit(\(nothing), f.place_in_run, 1)) AS gone
                 FROM from_\(stem) f GROUP BY f.first_fence
             ) x JOIN locked_\(stem) r USING (first_fence)
-        ),
+            """))
+        """
+    }
+
+    /// The CTEs that give rows the bits of `changed`, `(first_fence, gone)`, and remove those of which
+    /// nothing is left.
+    func cut(_ changed: Query) -> Query {
+        """
+        cut_\(stem) AS MATERIALIZED (\(changed)),
         \(stem)_gone AS (
             DELETE FROM \(table) r WHERE r.first_fence = ANY (ARRAY(
                 SELECT x.first_fence FROM cut_\(stem) x WHERE x.gone = \(everything)))

@@ -1,7 +1,7 @@
 import Postgres
 
-/// Tasks of a statement in spans: those of a span have fences that follow each other, so that a row of
-/// ``FenceRuns`` has whole stretches of it.
+/// Tasks of a statement in spans, in the order of their fences: those of a span have fences that follow
+/// each other, so that a row of ``FenceRuns`` has whole stretches of it.
 struct FenceSpans {
     /// The fence of the first task of each span.
     private(set) var fences: [Int64] = []
@@ -36,6 +36,16 @@ struct FenceSpans {
                 highs.append(place)
             }
         }
+        sort()
+    }
+
+    /// Puts the spans in the order of their fences.
+    private mutating func sort() {
+        guard zip(fences, fences.dropFirst()).contains(where: >) else { return }
+        let order = fences.indices.sorted { fences[$0] < fences[$1] }
+        fences = order.map { fences[$0] }
+        lows = order.map { lows[$0] }
+        highs = order.map { highs[$0] }
     }
 
     /// Whether there are none.
@@ -49,9 +59,9 @@ extension FenceRuns {
     /// The CTEs that take the tasks of `spans` out of their rows, in stretches: those of a span that
     /// are in one row.
     ///
-    /// A stretch is taken as a whole, or not at all if one of its tasks has left the row. They offer
-    /// `from_…`, `(low, high, first_fence, place_in_run)` and `columns` of the row `r`, where it and the
-    /// place of the stretch `s` in it meet `condition`.
+    /// A stretch `x` is taken as a whole, or not at all if one of its tasks has left the row. They offer
+    /// `from_…`, `(low, high)` and `columns` of its row `r`, in which it begins at `x.place`, from 1,
+    /// where both meet `condition`.
     ///
     /// - Parameter tasks: the query for the identifiers of all tasks in the arguments, an array.
     func take(
@@ -61,45 +71,46 @@ extension FenceRuns {
         if condition: Query = "true"
     ) -> Query {
         """
-        stretch_of_\(stem) AS MATERIALIZED (\(stretches(of: spans))),
-        locked_\(stem) AS MATERIALIZED (\(lock("SELECT s.first_fence FROM stretch_of_\(stem) s"))),
         from_\(stem) AS MATERIALIZED (
-            SELECT s.low, s.high, s.first_fence, s.place_in_run, s.bits, \(columns)
-            FROM (
-                SELECT *, \(everything) << (\(Int32(lengthMax)) - (high - low + 1)) >> place_in_run AS bits
-                FROM stretch_of_\(stem)
-            ) s JOIN locked_\(stem) r USING (first_fence)
-            WHERE r.gone & s.bits = \(nothing) AND \(condition)
-                AND r.task_ids[s.place_in_run + 1 : s.place_in_run + 1 + s.high - s.low]
-                    = (\(tasks))[s.low : s.high]
+            SELECT r.first_fence, r.gone, x.low, x.high, x.bits, \(columns)
+            FROM \(locked(spans))
+            CROSS JOIN LATERAL (
+                SELECT greatest(1, s.fence - r.first_fence + 1)::int AS place,
+                    (s.low + greatest(0, r.first_fence - s.fence))::int AS low,
+                    least(s.high, s.low + r.first_fence + cardinality(r.task_ids) - 1 - s.fence)::int
+                        AS high
+            ) y
+            CROSS JOIN LATERAL (
+                SELECT y.*, \(everything) << (\(Int32(lengthMax - 1)) - y.high + y.low) >> y.place - 1
+                    AS bits
+            ) x
+            WHERE r.gone & x.bits = \(nothing) AND \(condition)
+                AND r.task_ids[x.place : x.place + x.high - x.low] = (\(tasks))[x.low : x.high]
         ),
-        \(cut("f.bits"))
+        \(cut("""
+            SELECT f.first_fence, f.gone | bit_or(f.bits) AS gone
+            FROM from_\(stem) f GROUP BY f.first_fence, f.gone
+            """))
         """
     }
 
-    /// The query that locks every row that has tasks of `spans`, for a transaction in which more than
-    /// one statement takes some of them.
-    func lock(_ spans: FenceSpans) -> Query {
-        lock("SELECT s.first_fence FROM (\(stretches(of: spans))) s", "")
-    }
+    /// The statement that locks every row that has tasks of `spans`, for a transaction in which more
+    /// than one statement takes some of them.
+    func lock(_ spans: FenceSpans) -> Query { "SELECT FROM \(locked(spans))" }
 
-    /// The query for what one row may have of a span: `(first_fence, place_in_run, low, high)`.
-    private func stretches(of spans: FenceSpans) -> Query {
+    /// Joins the `spans` `s` with the rows `r` that have tasks of them, which it locks in the order of
+    /// their fences, as the spans are.
+    private func locked(_ spans: FenceSpans) -> Query {
         """
-        SELECT r.first_fence, greatest(0, s.fence - r.first_fence)::int AS place_in_run,
-            (s.low + greatest(0, r.first_fence - s.fence))::int AS low,
-            least(s.high, s.low + r.end_fence - 1 - s.fence)::int AS high
-        FROM unnest(\(spans.fences), \(spans.lows), \(spans.highs)) AS s (fence, low, high)
-        CROSS JOIN LATERAL (
-            -- LIMIT makes this a look-up by key.
-            SELECT one_run.first_fence,
-                one_run.first_fence + cardinality(one_run.task_ids) AS end_fence
-            FROM \(table) one_run
-            WHERE one_run.first_fence > s.fence - \(Int64(lengthMax))
-                AND one_run.first_fence <= s.fence + (s.high - s.low)
-            ORDER BY one_run.first_fence LIMIT s.high - s.low + \(Int64(lengthMax))
-        ) r
-        WHERE r.end_fence > s.fence
+        unnest(\(spans.fences), \(spans.lows), \(spans.highs)) AS s (fence, low, high)
+            CROSS JOIN LATERAL (
+                -- LIMIT makes this a look-up by key.
+                SELECT * FROM \(table) one_run
+                WHERE one_run.first_fence > s.fence - \(Int64(lengthMax))
+                    AND one_run.first_fence <= s.fence + (s.high - s.low)
+                    AND one_run.first_fence + cardinality(one_run.task_ids) > s.fence
+                ORDER BY one_run.first_fence LIMIT s.high - s.low + \(Int64(lengthMax)) FOR UPDATE
+            ) r
         """
     }
 }

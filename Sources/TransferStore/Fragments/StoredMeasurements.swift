@@ -87,6 +87,8 @@ enum StoredMeasurements {
 
 extension [UInt8] {
     fileprivate mutating func append(decimal number: Int64) {
+        // Most are zero, and none is often below it.
+        if (0..<10).contains(number) { return append(UInt8(ascii: "0") + UInt8(number)) }
         if number < 0 { append(UInt8(ascii: "-")) }
         let start = count
         var rest = number.magnitude

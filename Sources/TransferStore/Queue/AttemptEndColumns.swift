@@ -22,7 +22,9 @@ struct AttemptEndColumns {
     init(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
         // Sorted by task, the order in which every statement locks them, so that no two wait for
         // each other.
-        let sorted = attemptEnds.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
+        let sorted = attemptEnds.enumerated().sorted {
+            $0.element.task.uuid.precedes($1.element.task.uuid)
+        }
         for (index, attemptEnd) in sorted {
             let place = Int64(index + 1)
             places.append(place)

@@ -156,7 +156,7 @@ extension CompletionStore {
 
     /// Renames in a run with others were attempts in runs, of which none has left a part.
     private static func fromRename(_ spans: FenceSpans) -> Query {
-        let slice: Query = "[s.place_in_run + 1 : s.place_in_run + 1 + s.high - s.low]"
+        let slice: Query = "[x.place : x.place + x.high - x.low]"
         return """
             \(RenameRuns.runs.take(
                 spans,

@@ -109,7 +109,7 @@ extension CompletionStore {
         apart: Bool = false
     ) -> AttemptChange {
         // Sorted by task, the order in which every statement locks, as in an end.
-        let pendingRenames = pendingRenames.sorted { $0.task.uuid < $1.task.uuid }
+        let pendingRenames = pendingRenames.sorted { $0.task.uuid.precedes($1.task.uuid) }
         let tasks = pendingRenames.map(\.task.uuid)
         let fences = pendingRenames.map(\.fence.rawValue)
         let partFences = pendingRenames.map(\.partFence.rawValue)

@@ -28,7 +28,7 @@ struct PlainEndColumns {
     init?(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
         // Sorted by task, the order in which every statement locks.
         let sorted = attemptEnds.indices.sorted {
-            attemptEnds[$0].task.uuid < attemptEnds[$1].task.uuid
+            attemptEnds[$0].task.uuid.precedes(attemptEnds[$1].task.uuid)
         }
         for index in sorted {
             let attemptEnd = attemptEnds[index]

@@ -163,9 +163,11 @@ extension QueueStore {
             try TaskClaim(row, of: claimed)
         }
         // Mostly they are in this order already; PostgreSQL would copy each row to sort them.
-        claims.sort {
-            ($0.hostKey.rawValue, $0.priority.rank, $0.task.uuid)
-                < ($1.hostKey.rawValue, $1.priority.rank, $1.task.uuid)
+        claims.sort { one, other in
+            (one.hostKey.rawValue, one.priority.rank) == (other.hostKey.rawValue, other.priority.rank)
+                ? one.task.uuid.precedes(other.task.uuid)
+                : (one.hostKey.rawValue, one.priority.rank)
+                    < (other.hostKey.rawValue, other.priority.rank)
         }
         return claims
     }
@@ -219,7 +221,11 @@ extension QueueStore {
         CROSS JOIN LATERAL (
             SELECT get_byte(uuid_send(t.id), 15) - r.first_byte + 1 AS place
         ) p
-        LEFT JOIN part x ON x.task_id = t.id
+        -- Nothing is looked for where the run has none. A join would hash the tasks of each run, and
+        -- give them in the order of their hashes.
+        LEFT JOIN LATERAL (
+            SELECT * FROM part y WHERE r.has_parts AND y.task_id = t.id LIMIT 1
+        ) x ON true
         WHERE t.id = r.task_ids[p.place]
         """
 

@@ -51,6 +51,22 @@ import TransferModel
         #expect(Set(ids + others).count == 10_000)
     }
 
+    @Test func precedesInTheOrderOfItsText() throws {
+        var texts = (0..<1000).map { _ in UUID().uuidString }
+        // Wherever two differ, and by the highest bit too.
+        for place in texts[0].indices where texts[0][place] != "-" {
+            for digit in ["0", "7", "8", "F"] {
+                texts.append(texts[0].replacingCharacters(in: place...place, with: digit))
+            }
+        }
+        let ids = try texts.map { try #require(UUID(uuidString: $0)) }
+        for (one, other) in zip(ids, ids.shuffled() + [ids[0]]) {
+            #expect(one.precedes(other) == (one.uuidString < other.uuidString))
+        }
+        for id in ids { #expect(id.precedes(ids[0]) == (id.uuidString < ids[0].uuidString)) }
+        #expect(!ids[0].precedes(ids[0]))
+    }
+
     @Test func followsOverTheBoundOfAByte() throws {
         let last = try #require(UUID(uuidString: "01900000-0000-7000-8000-0000000000ff"))
         let next = try #require(UUID(uuidString: "01900000-0000-7000-8000-000000000100"))
