@@ -61,9 +61,7 @@ extension FenceRuns {
     ///
     /// A stretch `x` is taken as a whole, or not at all if one of its tasks has left the row. They offer
     /// `from_…`, `(low, high)` and `columns` of its row `r`, in which it begins at `x.place`, from 1,
-    /// where both meet `condition`.
-    ///
-    /// - Parameter tasks: the query for the identifiers of all tasks in the arguments, an array.
+    /// where both meet `condition`. `tasks` is the query for the array of all identifiers.
     func take(
         _ spans: FenceSpans,
         of tasks: Query,

@@ -12,12 +12,14 @@ enum StoredResponseHead {
     private static let checksum = ":checksum"
 
     static func text(of result: TransferResult) -> String {
-        var text = ""
+        // Bytes, for the reason that measurements are.
+        var text: [UInt8] = []
+        text.reserveCapacity(256)
         func add(_ name: String, _ value: String) {
-            text += name
-            text += " "
-            text += value
-            text += "\n"
+            text.append(contentsOf: name.utf8)
+            text.append(UInt8(ascii: " "))
+            text.append(contentsOf: value.utf8)
+            text.append(UInt8(ascii: "\n"))
         }
         if result.isLengthVerified { add(lengthVerified, "1") }
         if result.isTruncated { add(truncated, "1") }
@@ -25,7 +27,7 @@ enum StoredResponseHead {
         if let url = result.finalURL { add(finalURL, url) }
         for sum in result.checksums { add(checksum, "\(sum.algorithm.rawValue) \(sum)") }
         for field in result.fields.fields { add(field.name, field.value) }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     static func result(

@@ -19,7 +19,9 @@ struct AttemptChange {
         var changed: [TaskID] = []
         changed.reserveCapacity(tasks.count)
         for row in answer {
-            let (low, high) = (try row.decode("low", as: Int32.self), try row.decode("high", as: Int32.self))
+            let (low, high) = (
+                try row.decode("low", as: Int32.self), try row.decode("high", as: Int32.self)
+            )
             guard 1 <= low, low <= high, high <= tasks.count else {
                 throw StoreError(decoding: "changed attempts that were not among the given ones")
             }

@@ -39,23 +39,26 @@ extension CompletionStore {
             ),
             -- The tasks of a session that ended alike: what its events, counters and counts are made of.
             run AS MATERIALIZED (
-                SELECT o.session_id, i.outcome IN ('completed', 'fetched') AS is_download,
-                    CASE i.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END
+                SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
+                    CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END
                         AS task_state,
                     row_number() OVER () AS number, count(*) AS length,
-                    array_agg(i.task_id) AS task_ids, array_agg(o.number) AS attempts,
-                    array_agg(coalesce(i.bytes_whole, i.bytes_received)) AS bytes_received,
-                    array_agg(i.failure::jsonb) AS failures,
-                    sum(coalesce(i.bytes_whole, i.bytes_received))::bigint AS received,
-                    coalesce(sum(i.bytes_sent), 0)::bigint AS sent
-                FROM taken o CROSS JOIN LATERAL unnest(
-                    \(given("task_ids")), \(given("outcomes")), \(given("bytes_received")),
-                    \(given("bytes_sent")), \(given("failures")), \(slice(columns.places)),
-                    o.bytes_whole
-                ) WITH ORDINALITY AS i (
-                    task_id, outcome, bytes_received, bytes_sent, failure, place, bytes_whole, step)
-                GROUP BY 1, 2, 3,
-                    (coalesce(i.place, o.low + i.step - 1) - 1) / \(Int64(EventRuns.lengthMax))
+                    array_agg(task_id) AS task_ids, array_agg(attempt) AS attempts,
+                    array_agg(coalesce(bytes_whole, bytes_received)) AS bytes_received,
+                    array_agg(failure::jsonb) AS failures,
+                    sum(coalesce(bytes_whole, bytes_received))::bigint AS received,
+                    coalesce(sum(bytes_sent), 0)::bigint AS sent
+                FROM (
+                    -- Not joined: that would store each column first.
+                    SELECT o.session_id, o.number AS attempt, \(each(given: "task_ids")) AS task_id,
+                        \(each(given: "outcomes")) AS outcome,
+                        \(each(given: "bytes_received")) AS bytes_received,
+                        \(each(given: "bytes_sent")) AS bytes_sent, \(each(given: "failures")) AS failure,
+                        unnest(o.bytes_whole) AS bytes_whole, \(each(of: columns.places)) AS place,
+                        generate_series(o.low, o.high) AS row
+                    FROM taken o
+                ) i
+                GROUP BY 1, 2, 3, (coalesce(place, row) - 1) / \(Int64(EventRuns.lengthMax))
             ),
             change AS (
                 SELECT session_id, sum(length * (1 + is_download::int))::bigint AS events,
@@ -104,23 +107,27 @@ extension CompletionStore {
                     response_head, failure, bytes_sent, response_body, part_fence, fence, started_at,
                     resumed_at_offset, measurements)
                 -- A task that is running belongs to the generation that is under way.
-                SELECT i.task_id, o.session_id, c.generation,
+                SELECT i.task_id, i.session_id, c.generation,
                     CASE i.outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
-                    o.number, coalesce(i.bytes_whole, i.bytes_received),
+                    i.number, coalesce(i.bytes_whole, i.bytes_received),
                     coalesce(i.status_whole, i.http_status), coalesce(i.head_whole, i.response_head),
                     i.failure::jsonb, coalesce(i.bytes_sent, 0), i.response_body, i.part_fence, i.fence,
-                    o.started_at, o.resumed_at_offset, i.measurements
-                FROM taken o JOIN counter c USING (session_id)
-                CROSS JOIN LATERAL unnest(
-                    \(given("task_ids")), \(given("fences")), \(given("outcomes")),
-                    \(given("bytes_received")), \(given("bytes_sent")), \(given("failures")),
-                    \(slice(columns.measurements)), \(slice(columns.httpStatuses)),
-                    \(slice(columns.responseHeads)), \(slice(columns.partFences)),
-                    \(slice(columns.responseBodies)), o.bytes_whole, o.http_statuses, o.response_heads
-                ) AS i (
-                    task_id, fence, outcome, bytes_received, bytes_sent, failure, measurements,
-                    http_status, response_head, part_fence, response_body, bytes_whole, status_whole,
-                    head_whole)
+                    i.started_at, i.resumed_at_offset, i.measurements
+                FROM (
+                    SELECT o.session_id, o.number, o.started_at, o.resumed_at_offset,
+                        \(each(given: "task_ids")) AS task_id, \(each(given: "fences")) AS fence,
+                        \(each(given: "outcomes")) AS outcome,
+                        \(each(given: "bytes_received")) AS bytes_received,
+                        \(each(given: "bytes_sent")) AS bytes_sent, \(each(given: "failures")) AS failure,
+                        \(each(of: columns.measurements)) AS measurements,
+                        \(each(of: columns.httpStatuses)) AS http_status,
+                        \(each(of: columns.responseHeads)) AS response_head,
+                        \(each(of: columns.partFences)) AS part_fence,
+                        \(each(of: columns.responseBodies)) AS response_body,
+                        unnest(o.bytes_whole) AS bytes_whole, unnest(o.http_statuses) AS status_whole,
+                        unnest(o.response_heads) AS head_whole
+                    FROM taken o
+                ) i JOIN counter c USING (session_id)
             ),
             \(Fragment.wake)
             SELECT low, high FROM taken
@@ -132,14 +139,14 @@ extension CompletionStore {
         )
     }
 
-    /// Returns what a stretch `o` has of a column of `given`.
-    private static func given(_ column: Query) -> Query {
-        "(SELECT \(column) FROM given)[o.low : o.high]"
+    /// Returns what each task of a stretch `o` has of a column of `given`.
+    private static func each(given column: Query) -> Query {
+        "unnest((SELECT \(column) FROM given)[o.low : o.high])"
     }
 
-    /// Returns what a stretch `o` has of an argument.
-    private static func slice(_ argument: some PostgresEncodable) -> Query {
-        "(\(argument))[o.low : o.high]"
+    /// Returns what each task of a stretch `o` has of an argument.
+    private static func each(of argument: some PostgresEncodable) -> Query {
+        "unnest((\(argument))[o.low : o.high])"
     }
 
     /// Whether nothing is kept for a later attempt of a task.

@@ -164,7 +164,9 @@ extension QueueStore {
         }
         // Mostly they are in this order already; PostgreSQL would copy each row to sort them.
         claims.sort { one, other in
-            (one.hostKey.rawValue, one.priority.rank) == (other.hostKey.rawValue, other.priority.rank)
+            (one.hostKey.rawValue, one.priority.rank) == (
+                other.hostKey.rawValue, other.priority.rank
+            )
                 ? one.task.uuid.precedes(other.task.uuid)
                 : (one.hostKey.rawValue, one.priority.rank)
                     < (other.hostKey.rawValue, other.priority.rank)

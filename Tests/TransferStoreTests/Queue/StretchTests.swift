@@ -52,7 +52,11 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(300)
         let claims = try await fixture.claim(300)
-        #expect(zip(claims, claims.dropFirst()).allSatisfy { $1.fence.rawValue == $0.fence.rawValue + 1 })
+        #expect(
+            zip(claims, claims.dropFirst()).allSatisfy {
+                $1.fence.rawValue == $0.fence.rawValue + 1
+            }
+        )
         let rows = try await fixture.count("SELECT count(*) AS count FROM attempt_run")
         // From within the first row into the last one.
         let some = Array(claims[7..<290])
