@@ -135,6 +135,31 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Also beside one that ends, both with rows of their own.
+    @Test func whatWasNotPublishedCannotCompleteBesideOthers() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(4) { submission, index in
+            submission.destination = Destination(path: "f\(index)", overwrite: true)
+        }
+        let claims = try await fixture.claim()
+        try await fixture.separate(Array(claims[1...2]))
+        try await fixture.beginRenames([claims[3]])
+        let ends = claims.enumerated().map { index, claim in
+            AttemptEnd(
+                task: claim.task,
+                fence: claim.fence,
+                outcome: index == 1 ? .failed(StoreFixture.failure) : .completed
+            )
+        }
+        let ended = try await fixture.stores.completions.end(ends)
+        #expect(ended == [claims[1].task, claims[3].task])
+        #expect(
+            try await fixture.states(claims.map(\.task))
+                == [.running, .failed, .running, .completed]
+        )
+        try await fixture.checkInvariants()
+    }
+
     /// Each span finds its row by the key, and none is compared with the rows of others.
     @Test(arguments: [false, true])
     func theWorkGrowsWithTheSpans(isPublished: Bool) async throws {
