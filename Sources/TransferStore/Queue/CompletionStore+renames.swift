@@ -115,6 +115,7 @@ extension CompletionStore {
         let partFences = pendingRenames.map(\.partFence.rawValue)
         let results = pendingRenames.map(\.result)
         let files = pendingRenames.map(\.file)
+        // Each stretch becomes a row, and ``FenceRuns/Groups`` of any of them are each in one.
         let spans = FenceSpans(fences, length: RenameRuns.runs.lengthMax, apart: apart)
         let query: Query = """
             -- What differs goes as it is from the arguments into the rows, in slices.
@@ -162,7 +163,7 @@ extension CompletionStore {
                 FROM unnest((SELECT task_ids FROM given), (SELECT fences FROM given))
                     WITH ORDINALITY AS i (task_id, fence, place)
             ) i CROSS JOIN LATERAL (\(lockAttempt)) a
-            -- Mostly runs have all.
+            -- Mostly runs have all. No attempt is in both, so that the rest only spares looks.
             WHERE (SELECT coalesce(sum(high - low + 1), 0) FROM from_run) < \(Int64(count))
                 AND NOT EXISTS (SELECT FROM from_run f WHERE i.place BETWEEN f.low AND f.high)
                 AND \(condition)
