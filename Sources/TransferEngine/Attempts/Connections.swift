@@ -9,6 +9,8 @@ final class Connections: Sendable {
         var loop: CurlLoop?
         var transfers: [Int: CurlTransfer] = [:]
         var isAbandoned = false
+        /// Whether a request was refused because none may begin.
+        var isClosed = false
         /// The number of requests that each connection has been given.
         var requests: [Int: Int] = [:]
         /// The connections that were told to proceed before their requests were known here.
@@ -20,15 +22,23 @@ final class Connections: Sendable {
     private let state = Mutex(State())
     private let mayBegin: @Sendable () -> Bool
 
-    /// Creates connections on which no request is made once `mayBegin` returns false; requests
-    /// under way continue.
+    /// Creates connections on which no request is made once `mayBegin` has returned false.
+    ///
+    /// Whatever it returns later: an attempt that was refused a request is given back. Requests under
+    /// way continue.
     init(mayBegin: @escaping @Sendable () -> Bool = { true }) { self.mayBegin = mayBegin }
 
     /// Gives the requests, of which none was made yet, their loop.
     func begin(on loop: CurlLoop) { state.withLock { $0.loop = loop } }
 
-    /// Whether a request may be made now.
-    var isOpen: Bool { mayBegin() && !isAbandoned }
+    /// Whether a request may be made now; if not, none may later.
+    var isOpen: Bool {
+        let mayBegin = mayBegin()
+        return state.withLock { state in
+            if !mayBegin { state.isClosed = true }
+            return !state.isClosed && !state.isAbandoned
+        }
+    }
 
     /// Whether the attempt may make no further request.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
@@ -51,7 +61,7 @@ final class Connections: Sendable {
     /// as if cancelled.
     func start(_ request: CurlRequest, as connection: Int = 0, sink: any CurlSink) {
         var request = request
-        request.mayBegin = mayBegin
+        request.mayBegin = { [self] in isOpen }
         let (loop, rates, number) = state.withLock { state in
             state.transfers[connection] = nil
             let number = state.requests[connection, default: 0] + 1

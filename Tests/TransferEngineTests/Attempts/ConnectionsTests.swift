@@ -1,5 +1,6 @@
 import Curl
 import Foundation
+import Synchronization
 import Testing
 import TransferTestSupport
 
@@ -23,18 +24,30 @@ import TransferTestSupport
         #expect(origin.log.now.requests(at: "/never").isEmpty)
     }
 
-    @Test func whatMayNotBeginAnyMoreMakesNoRequest() async throws {
+    /// The first question comes from the attempt, the second from the loop; whatever the answers are
+    /// later, the attempt is given back.
+    @Test(arguments: [1, 2])
+    func whatMayNotBeginOnceMakesNoRequest(refused: Int) async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let loop = try CurlLoop(name: "late")
         defer { loop.stop() }
-        let connections = Connections { false }
+        let asked = Mutex(0)
+        let connections = Connections {
+            asked.withLock { asked in
+                asked += 1
+                return asked != refused
+            }
+        }
         connections.begin(on: loop)
         let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
-        let result = await withCheckedContinuation { continuation in
-            connections.start(request, sink: EndSink(continuation))
+        for _ in 0..<2 {
+            let result = await withCheckedContinuation { continuation in
+                connections.start(request, sink: EndSink(continuation))
+            }
+            #expect(connections.isRefusal(result))
+            #expect(!connections.isOpen)
         }
-        #expect(connections.isRefusal(result))
         #expect(origin.log.now.connectionsAccepted == 0)
     }
 

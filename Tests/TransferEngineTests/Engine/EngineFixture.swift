@@ -247,7 +247,11 @@ final class EngineFixture: Sendable {
     ) async throws {
         for id in ids {
             let task = try await ended(id)
-            #expect(task.state == .completed, sourceLocation: location)
+            #expect(
+                task.state == .completed,
+                "\(task.failure.debugDescription)",
+                sourceLocation: location
+            )
         }
     }
 
