@@ -24,10 +24,7 @@ import TransferTestSupport
     /// for the actual content.
     @Test(arguments: [false, true])
     func verbsReadWhatTheyReturn(isAnalyzed: Bool) async throws {
-        let connection = try await TestDatabase.current.connection {
-            $0.statementTimeout = .zero
-            $0.queryDeadline = $0.scriptDeadline
-        }
+        let connection = try await ScaleWorld.connection()
         let folder = Checkout.migrations
         let logger = Logger(label: "scale") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(folder: folder, logger: logger).migrate(connection)

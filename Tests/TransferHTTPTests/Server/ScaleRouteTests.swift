@@ -111,10 +111,7 @@ import TransferTestSupport
     @Test func answersReadWhatTheyTell() async throws {
         let meter = PageMeter()
         try await APIServer.run(stores: meter.stores) { server in
-            let connection = try await TestDatabase.current.connection {
-                $0.statementTimeout = .zero
-                $0.queryDeadline = $0.scriptDeadline
-            }
+            let connection = try await ScaleWorld.connection()
             let worker = WorkerIdentity(
                 incarnation: try await server.stores.workers.registerWorker(name: "scale")
             )
@@ -140,7 +137,7 @@ import TransferTestSupport
     /// A list can be read to its end, also when pages on the way hold nothing.
     @Test func aFilteredListComesToItsEnd() async throws {
         try await APIServer.run { server in
-            let connection = try await TestDatabase.current.connection()
+            let connection = try await ScaleWorld.connection()
             let worker = WorkerIdentity(
                 incarnation: try await server.stores.workers.registerWorker(name: "scale")
             )

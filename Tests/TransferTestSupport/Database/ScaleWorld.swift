@@ -32,6 +32,15 @@ package struct ScaleWorld: Sendable {
     /// The number of sessions, always below a tenant's maximum, because measured verbs make others.
     package var sessions: Int { max(20, min(tasks / 100, Int(Quota.sessionsMax) - 100)) }
 
+    /// Connects to the test's database for the statements that fill it, which may take longer than
+    /// any of the service.
+    package static func connection() async throws -> Connection {
+        try await TestDatabase.current.connection {
+            $0.statementTimeout = .zero
+            $0.queryDeadline = $0.scriptDeadline
+        }
+    }
+
     /// Fills the tables for `tasks`, a multiple of 1000, after removing all rows.
     package init(
         tasks: Int,

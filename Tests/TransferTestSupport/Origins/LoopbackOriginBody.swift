@@ -29,7 +29,24 @@ package enum OriginBody: Sendable {
             return Array(bytes[range])
         case .random(let seed, _):
             return Array(unsafeUninitializedCapacity: range.count) { buffer, filled in
-                for offset in range { buffer[offset - range.lowerBound] = Self.byte(seed, offset) }
+                let bytes = UnsafeMutableRawBufferPointer(buffer)
+                var offset = range.lowerBound
+                while offset < range.upperBound {
+                    var word = Self.word(seed, offset / 8).littleEndian
+                    let skipped = offset % 8
+                    let count = min(8 - skipped, range.upperBound - offset)
+                    let place = offset - range.lowerBound
+                    if count == 8 {
+                        bytes.storeBytes(of: word, toByteOffset: place, as: UInt64.self)
+                    } else {
+                        withUnsafeBytes(of: &word) { word in
+                            bytes[place..<place + count].copyBytes(
+                                from: word[skipped..<skipped + count]
+                            )
+                        }
+                    }
+                    offset += count
+                }
                 filled = range.count
             }
         }
@@ -55,13 +72,12 @@ package enum OriginBody: Sendable {
     /// The number of bytes generated, hashed and sent at once.
     static let pieceBytes = 64 * 1024
 
-    /// Returns SplitMix64 of the word's position, so that any offset can be computed by itself.
-    private static func byte(_ seed: UInt64, _ offset: Int) -> UInt8 {
-        var word = seed &+ UInt64(offset / 8 + 1) &* 0x9E37_79B9_7F4A_7C15
+    /// Returns SplitMix64 of a word's place, so that any offset can be computed by itself.
+    private static func word(_ seed: UInt64, _ place: Int) -> UInt64 {
+        var word = seed &+ UInt64(place + 1) &* 0x9E37_79B9_7F4A_7C15
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        word ^= word >> 31
-        return UInt8(truncatingIfNeeded: word >> (8 * UInt64(offset % 8)))
+        return word ^ word >> 31
     }
 }
 
