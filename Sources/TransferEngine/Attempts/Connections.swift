@@ -24,8 +24,8 @@ final class Connections: Sendable {
 
     /// Creates connections on which no request is made once `mayBegin` has returned false.
     ///
-    /// Whatever it returns later: an attempt that was refused a request is given back. Requests under
-    /// way continue.
+    /// What it returns later changes nothing: an attempt that was refused a request is given back.
+    /// Requests under way continue.
     init(mayBegin: @escaping @Sendable () -> Bool = { true }) { self.mayBegin = mayBegin }
 
     /// Gives the requests, of which none was made yet, their loop.
