@@ -30,6 +30,8 @@ actor CredentialKeeper {
         case fresh(Secret, version: Int64, isNew: Bool)
         case refused(String)
         case unavailable(String)
+        /// This worker could not ask or may not, and nothing is known.
+        case unasked
     }
 
     private let store: CredentialStore
@@ -93,6 +95,7 @@ actor CredentialKeeper {
             return .begin(claim)
         case .refused(let why): return .ask(.unusable(why))
         case .unavailable(let why): return .retry(TransferFailure(.couldNotConnect, why))
+        case .unasked: return .release
         }
     }
 
@@ -138,9 +141,7 @@ actor CredentialKeeper {
         do {
             for _ in 0..<Self.pollsMax {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
-                if try await store.beginRefresh(stored) {
-                    return try await ask(stored, box)
-                }
+                if try await store.beginRefresh(stored) { return await ask(stored, box) }
                 try await Task.sleep(for: Self.pollInterval)
                 guard let now = try await store.storedCredential(stored.credential.id)
                 else {
@@ -149,26 +150,52 @@ actor CredentialKeeper {
                 stored = now
             }
         } catch {
-            // If the endpoint has already answered, a refresh token for a single use is lost.
-            logger.error(
-                "credential not refreshed",
-                metadata: ["error": "\(error)", "tenant": "\(stored.credential.tenant)"]
-            )
-            return .unavailable("This service could not refresh the credential.")
+            logger.debug("credential not looked up", metadata: ["error": "\(error)"])
+            return .unasked
         }
         return .unavailable("Another instance has been refreshing the credential for too long.")
     }
 
-    private nonisolated func ask(
-        _ stored: StoredCredential,
+    private nonisolated func ask(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+        let tenant = stored.credential.tenant
+        do {
+            let secrets = try box.openSecrets(stored.secret, of: tenant)
+            guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
+                return .refused("The credential is of another kind now.")
+            }
+            guard let answer = await answer(of: endpoint, secrets, for: tenant) else {
+                await leave(stored)
+                return .unasked
+            }
+            return try await keep(answer, of: stored, secrets, box)
+        } catch {
+            // If the endpoint has already answered, a refresh token for a single use is lost.
+            logger.error(
+                "credential not refreshed",
+                metadata: ["error": "\(error)", "tenant": "\(tenant)"]
+            )
+            return .unavailable("This service could not refresh the credential.")
+        }
+    }
+
+    /// Lets others ask at once; if the database does not answer, they may after a while.
+    private nonisolated func leave(_ stored: StoredCredential) async {
+        do {
+            try await store.failRefresh(stored, because: nil)
+        } catch {
+            logger.debug("credential not left to others", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Stores what the endpoint has answered.
+    private nonisolated func keep(
+        _ answer: TokenEndpointAnswer,
+        of stored: StoredCredential,
+        _ secrets: Credential.Secrets,
         _ box: SecretBox
     ) async throws -> Token {
         let tenant = stored.credential.tenant
-        let secrets = try box.openSecrets(stored.secret, of: tenant)
-        guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
-            return .refused("The credential is of another kind now.")
-        }
-        switch await answer(of: endpoint, secrets, for: tenant) {
+        switch answer {
         case .granted(let accessToken, let expiresIn, let refreshToken):
             let renewed = refreshToken.map {
                 Credential.Secrets(main: $0, client: secrets.client)
@@ -196,11 +223,12 @@ actor CredentialKeeper {
         }
     }
 
+    /// Returns the endpoint's answer; nil when it was not asked, or no answer is waited for any more.
     private nonisolated func answer(
         of endpoint: Credential.TokenEndpoint,
         _ secrets: Credential.Secrets,
         for tenant: TenantID
-    ) async -> TokenEndpointAnswer {
+    ) async -> TokenEndpointAnswer? {
         do throws(CurlError) {
             var request = CurlRequest(refreshing: secrets, at: endpoint, egress: egress)
             request.group = tenant.uuid
@@ -212,7 +240,7 @@ actor CredentialKeeper {
             )
             return TokenEndpointAnswer(status: response.head.status, body: response.body)
         } catch {
-            return .unavailable("\(error.code)")
+            return error.code == .cancelled ? nil : .unavailable("\(error.code)")
         }
     }
 }

@@ -205,13 +205,15 @@ extension CredentialStore {
     }
 
     /// Records why there is no access token, and lets others try.
+    ///
+    /// Without a reason, because nobody was asked, the last one stays.
     package func failRefresh(
         _ stored: StoredCredential,
-        because failure: String
+        because failure: String?
     ) async throws(StoreError) {
         _ = try await database.run(
             """
-            UPDATE credential SET refreshing_until = NULL, failure = \(failure)
+            UPDATE credential SET refreshing_until = NULL, failure = coalesce(\(failure), failure)
             WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
             """
         )

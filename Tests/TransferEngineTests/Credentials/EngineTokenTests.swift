@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Synchronization
 import Testing
 import TransferEngine
@@ -221,6 +222,72 @@ import TransferTestSupport
         #expect(task.state == .failed)
         #expect(tries.withLock { $0 } == 3)
         #expect(server.issued == 0)
+    }
+
+    /// Another worker may have the task by then.
+    @Test func aWorkerThatIsNotTrustedGivesItsTaskBack() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        try await Self.put(fixture)
+        let credentials = fixture.stores.credentials
+        let named = try #require(
+            try await credentials.credential(tenant: fixture.tenant, name: "oauth")
+        )
+        let stored = try #require(try await credentials.storedCredential(named.id))
+        try await credentials.failRefresh(stored, because: "earlier")
+        // The worker waits for the one that seems to ask.
+        #expect(try await credentials.beginRefresh(stored))
+        let id = try await Self.submit(fixture)
+        let identity = Mutex<WorkerIdentity?>(nil)
+        try await fixture.withEngine(secrets: Self.box) {
+            // One heartbeat, and no other.
+            $0.heartbeatInterval = .seconds(3600)
+        } prepare: { worker in
+            identity.withLock { $0 = worker }
+        } _: { engine in
+            try await eventually("the task is claimed") {
+                try await fixture.task(id).state == .running
+            }
+            let worker = try #require(identity.withLock { $0 })
+            worker.trust(until: .now)
+            try await credentials.failRefresh(stored, because: nil)
+            try await eventually("the task is back in the queue") {
+                try await fixture.task(id).state == .queued
+            }
+            #expect(try await fixture.task(id).attempt == 0)
+            #expect(server.issued == 0)
+            let credential = try await credentials.credential(
+                tenant: fixture.tenant,
+                name: "oauth"
+            )
+            #expect(credential?.failure == "earlier")
+            worker.trust(until: .now + .seconds(3600))
+            engine.wake()
+            try await fixture.expectCompletion([id])
+        }
+        #expect(try await fixture.task(id).attempt == 1)
+        #expect(server.issued == 1)
+    }
+
+    /// Nobody was asked, so that it says nothing about the endpoint.
+    @Test func aDatabaseThatIsLateCostsNoAttempt() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        try await Self.put(fixture)
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute("SELECT FROM credential FOR UPDATE")
+        let id = try await Self.submit(fixture)
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await eventually("the task was given back") {
+                try await fixture.attempts(id).map(\.outcome) == [.released]
+            }
+            _ = try await other.execute("ROLLBACK")
+            try await fixture.expectCompletion([id])
+        }
+        await other.close()
+        #expect(try await fixture.task(id).attempt == 1)
+        #expect(server.issued == 1)
     }
 
     @Test(arguments: [false, true])
