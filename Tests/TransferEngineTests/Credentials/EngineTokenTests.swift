@@ -280,7 +280,7 @@ import TransferTestSupport
         let id = try await Self.submit(fixture)
         try await fixture.withEngine(secrets: Self.box) { _ in
             try await eventually("the task was given back") {
-                try await fixture.attempts(id).map(\.outcome) == [.released]
+                try await fixture.attempts(id).contains { $0.outcome == .released }
             }
             _ = try await other.execute("ROLLBACK")
             try await fixture.expectCompletion([id])
