@@ -15,9 +15,10 @@ import TransferWire
         try await APIServer.run { server in
             let clock = try await server.clock()
             try await server.send("POST", "\(Self.client)/background")
-            try await clock.pass(4.9)
+            // What the requests take passes too.
+            try await clock.pass(3)
             #expect(try await server.lifecycle() == "background")
-            try await clock.pass(0.2)
+            try await clock.pass(2.1)
             #expect(try await server.lifecycle() == "suspended")
             try await server.send("POST", "\(Self.client)/launch")
             #expect(
