@@ -48,10 +48,12 @@ import TransferTestSupport
                     try await fixture.task(id).state == .waitingForConnectivity
                 }
             }
-            let waiting = try await fixture.task(ids[0])
-            #expect(waiting.attempt == 0)
-            #expect(waiting.failure?.code == .couldNotConnect)
-            #expect(waiting.waitsUntil != nil)
+            // Now and then it asks whether the host is back, and then it runs.
+            try await eventually("it says why it waits, and until when") {
+                let waiting = try await fixture.task(ids[0])
+                return waiting.attempt == 0 && waiting.failure?.code == .couldNotConnect
+                    && waiting.waitsUntil != nil
+            }
             let origin = try LoopbackOrigin(port: port)
             defer { origin.stop() }
             origin.when("/file", .response(body: Self.body))
