@@ -12,13 +12,14 @@ final class UnsteadyReceiver: Sendable {
         var messages: [String: [ArrivedMessage]] = [:]
     }
 
-    let port: UInt16
+    var port: UInt16 { held.number }
+    /// Its port, also while it is absent.
+    private let held: HeldPort
     private let state: Mutex<State>
 
     init() throws {
-        let origin = try LoopbackOrigin()
-        port = origin.port
-        state = Mutex(State(origin: origin))
+        held = try HeldPort()
+        state = Mutex(State(origin: try LoopbackOrigin(port: held.number)))
     }
 
     deinit { state.withLock { $0.origin }?.stop() }

@@ -28,30 +28,3 @@ final class DripSource: CurlBodySource {
 
     func rewind() -> Bool { false }
 }
-
-/// A listening socket that nobody accepts from: connections are made and then receive nothing.
-final class SilentListener: Sendable {
-    let port: UInt16
-    private let descriptor: Int32
-
-    struct Failure: Error {}
-
-    init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let socket = descriptor
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(socket, pointer, length) == 0 && listen(socket, 16) == 0
-                    && getsockname(socket, pointer, &length) == 0
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard isListening else { throw Failure() }
-    }
-
-    deinit { close(descriptor) }
-}

@@ -100,10 +100,11 @@ struct CurlEgressTests {
 
     @Test func refusedConnectionIsNotDenied() async throws {
         let exchange = try Exchange()
-        let port = try { try SilentListener().port }()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
         let sink = RecordingSink()
         exchange.loop.start(
-            CurlRequest(url: "http://127.0.0.1:\(port)/", egress: .everywhere),
+            CurlRequest(url: "http://127.0.0.1:\(held.number)/", egress: .everywhere),
             sink: sink
         )
         #expect(await sink.result?.code == .couldNotConnect)

@@ -192,8 +192,9 @@ struct CurlProxyTests {
     }
 
     @Test func aProxyThatIsAwayIsTold() async throws {
-        let port = try { try SilentListener().port }()
-        let away = try CurlProxy(url: "http://127.0.0.1:\(port)")
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let away = try CurlProxy(url: "http://127.0.0.1:\(held.number)")
         let nameless = try CurlProxy(url: "http://\(String(repeating: "a", count: 64)).test:1")
         for proxy in [away, nameless] {
             let guarding = EgressGuard(

@@ -21,7 +21,9 @@ import TransferTestSupport
         defer { origin.stop() }
         let photo = OriginBody.random(seed: 1, size: 100_000)
         origin.when("/photo.jpg", .response(body: photo))
-        let port = try FreePort.take()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = Int(held.number)
         let job = try stage.start(
             try GuideBlocks.all(
                 "python",

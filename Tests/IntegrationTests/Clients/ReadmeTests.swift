@@ -9,8 +9,7 @@ import TransferWire
 @Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
     /// The blocks of shell under three headings, with a folder in place of `/tmp` and another port
     /// of the origin.
-    private static func blocks(in folder: TestFolder) throws -> [String] {
-        let port = try FreePort.take()
+    private static func blocks(in folder: TestFolder, port: UInt16) throws -> [String] {
         let readme = try String(contentsOfFile: "\(Checkout.root)/README.md", encoding: .utf8)
         let parts = readme.components(separatedBy: "\n## ")
         let titles = ["Your first webhook", "The REST API", "The command line"]
@@ -54,7 +53,9 @@ import TransferWire
             try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
         }
 
-        let blocks = try Self.blocks(in: folder)
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let blocks = try Self.blocks(in: folder, port: held.number)
         #expect(blocks.count == 8)
         let listener = try shell(blocks[0], output: "hooks")
         defer { listener.kill() }

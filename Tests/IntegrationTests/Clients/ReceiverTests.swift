@@ -46,7 +46,9 @@ import TransferWire
         let service = try await ServiceProcess(in: directory)
         let key = try directory.apiKey()
         let folder = try TestFolder("receiver")
-        let port = try FreePort.take()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = Int(held.number)
         let subscription = try await service.client(key: key).subscribe(
             SubscriptionRequest(url: "http://127.0.0.1:\(port)/")
         )

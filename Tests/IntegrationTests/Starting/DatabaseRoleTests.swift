@@ -44,7 +44,9 @@ import TransferWire
             atPath: directory.path,
             withIntermediateDirectories: true
         )
-        let port = try FreePort.take()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = Int(held.number)
         let log = try directory.log()
         let process = try Program.start(
             ["serve", "--port", "\(port)", "--database-url", role, "--secrets", "plain"]

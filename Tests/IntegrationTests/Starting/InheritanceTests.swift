@@ -17,7 +17,9 @@ import TransferTestSupport
 
     @Test func aRevivedClusterHoldsNothingOfTheService() async throws {
         let directory = try DataDirectory()
-        let port = try FreePort.take()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = Int(held.number)
         let service = try await ServiceProcess(in: directory, ["--port", "\(port)"])
         let client = try HTTPClient(service, key: directory.apiKey())
         try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }

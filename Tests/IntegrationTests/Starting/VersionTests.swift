@@ -96,7 +96,9 @@ import TransferWire
         try await eventually("it is ready") { await http.status("GET", "/readyz") == 200 }
         let next = try NextRelease(isAdditive: false)
         #expect(try await Program.run(["migrate"] + directory.options + next.options).status != 0)
-        let port = try FreePort.take()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = Int(held.number)
         let newer = try Program.start(
             ["serve", "--port", "\(port)"] + directory.options + next.options,
             log: try directory.log()

@@ -14,8 +14,8 @@ import TransferWire
     private struct Waiting {
         let process: ChildProcess
         let probe: HTTPClient
-        let port: Int
         let log: String
+        private let held: HeldPort
         private let directory: DataDirectory
 
         /// The file of the secrets key, which all instances of a database share.
@@ -34,7 +34,8 @@ import TransferWire
             if otherKeyFile == nil {
                 try SecretFile(path: keyFile).create(String(repeating: "c3", count: 32))
             }
-            port = try FreePort.take()
+            held = try HeldPort()
+            port = Int(held.number)
             process = try Program.start(
                 [
                     "serve", "--port", "\(port)", "--database-url", url, "--secrets-key-file",

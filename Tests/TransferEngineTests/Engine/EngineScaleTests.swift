@@ -157,9 +157,9 @@ import TransferTestSupport
     @Test func aDeadHostDelaysNoOther() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
-        let gone = try LoopbackOrigin()
-        gone.stop()
-        let dead = try await submit(1000, to: gone.port, fixture) { submission, _ in
+        let gone = try HeldPort()
+        defer { withExtendedLifetime(gone) {} }
+        let dead = try await submit(1000, to: gone.number, fixture) { submission, _ in
             submission.options.waitsForConnectivity = true
         }
         let living = try await submit(200, to: fixture.origin.port, fixture)

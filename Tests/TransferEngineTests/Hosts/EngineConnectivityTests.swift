@@ -10,13 +10,6 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineConnectivityTests {
     private static let body = OriginBody.text("back again")
 
-    /// Returns the address of a host that refuses connections, until an origin takes its port.
-    private func silentPort() throws -> UInt16 {
-        let origin = try LoopbackOrigin()
-        origin.stop()
-        return origin.port
-    }
-
     private func submit(
         _ fixture: EngineFixture,
         _ port: UInt16,
@@ -39,9 +32,10 @@ import TransferTestSupport
 
     @Test func aTaskWaitsForItsHostWithoutUsingUpAttempts() async throws {
         let fixture = try await EngineFixture()
-        let port = try silentPort()
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
         var ids: [TaskID] = []
-        for _ in 0..<5 { ids.append(try await submit(fixture, port)) }
+        for _ in 0..<5 { ids.append(try await submit(fixture, silent.number)) }
         try await fixture.withEngine(Self.hurry) { [ids] engine in
             for id in ids {
                 try await eventually("it waits") {
@@ -54,7 +48,7 @@ import TransferTestSupport
                 return waiting.attempt == 0 && waiting.failure?.code == .couldNotConnect
                     && waiting.waitsUntil != nil
             }
-            let origin = try LoopbackOrigin(port: port)
+            let origin = try LoopbackOrigin(port: silent.number)
             defer { origin.stop() }
             origin.when("/file", .response(body: Self.body))
             for id in ids {
@@ -73,9 +67,10 @@ import TransferTestSupport
     /// other.
     @Test func aTaskThatReachesTheHostReleasesTheOthers() async throws {
         let fixture = try await EngineFixture()
-        let port = try silentPort()
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
         var ids: [TaskID] = []
-        for _ in 0..<3 { ids.append(try await submit(fixture, port)) }
+        for _ in 0..<3 { ids.append(try await submit(fixture, silent.number)) }
         try await fixture.withEngine {
             $0.connectivity.retryDelay = .milliseconds(10)
             $0.connectivity.failuresMin = 2
@@ -87,10 +82,10 @@ import TransferTestSupport
                     try await fixture.task(id).state == .waitingForConnectivity
                 }
             }
-            let origin = try LoopbackOrigin(port: port)
+            let origin = try LoopbackOrigin(port: silent.number)
             defer { origin.stop() }
             origin.when("/file", .response(body: Self.body))
-            let bold = try await submit(fixture, port, waits: false) {
+            let bold = try await submit(fixture, silent.number, waits: false) {
                 $0.options.attemptsMax = 100
                 $0.options.retryDelayBase = .milliseconds(100)
                 $0.options.retryDelayMax = .milliseconds(200)
@@ -110,11 +105,12 @@ import TransferTestSupport
         kind: TransferRequest.Kind
     ) async throws {
         let fixture = try await EngineFixture()
-        let port = try silentPort()
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
         var ids: [TaskID] = []
         for _ in 0..<3 {
             ids.append(
-                try await submit(fixture, port) {
+                try await submit(fixture, silent.number) {
                     guard kind == .upload else { return }
                     $0.request = TransferRequest(
                         kind: .upload,
@@ -130,7 +126,7 @@ import TransferTestSupport
                     try await fixture.task(id).state == .waitingForConnectivity
                 }
             }
-            let origin = try LoopbackOrigin(port: port)
+            let origin = try LoopbackOrigin(port: silent.number)
             defer { origin.stop() }
             let gate = OriginGate()
             origin.when("/file", .gated(Self.body, after: 1, gate))
@@ -142,8 +138,9 @@ import TransferTestSupport
 
     @Test func whoDoesNotWaitFailsByItsRetries() async throws {
         let fixture = try await EngineFixture()
-        let port = try silentPort()
-        let id = try await submit(fixture, port, waits: false)
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
+        let id = try await submit(fixture, silent.number, waits: false)
         let task = try await fixture.withEngine(Self.hurry) { _ in try await fixture.ended(id) }
         #expect(task.failure?.code == .couldNotConnect)
         #expect(task.attempt == 3)
@@ -151,8 +148,9 @@ import TransferTestSupport
 
     @Test func noTaskWaitsBeyondItsTime() async throws {
         let fixture = try await EngineFixture()
-        let port = try silentPort()
-        let id = try await submit(fixture, port) {
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
+        let id = try await submit(fixture, silent.number) {
             $0.options.timeoutForResource = .milliseconds(500)
             $0.options.attemptsMax = 1
         }

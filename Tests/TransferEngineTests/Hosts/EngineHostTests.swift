@@ -100,14 +100,14 @@ import TransferTestSupport
     /// Neither another host, to which it redirects, nor a task that is in a hurry throttles it.
     @Test func aHostIsNotBlamedForWhatOthersDo() async throws {
         let fixture = try await EngineFixture()
-        let gone = try LoopbackOrigin()
-        gone.stop()
+        let gone = try HeldPort()
+        defer { withExtendedLifetime(gone) {} }
         let other = try LoopbackOrigin()
         defer { other.stop() }
         let gate = OriginGate()
         defer { gate.open() }
         other.when("/busy", .response(503))
-        fixture.origin.when("/gone", .redirect(to: "http://127.0.0.1:\(gone.port)/"))
+        fixture.origin.when("/gone", .redirect(to: "http://127.0.0.1:\(gone.number)/"))
         fixture.origin.when("/other", .redirect(to: other.url("/busy")))
         fixture.origin.when("/slow", .gated(Self.body, after: 1, gate))
         fixture.origin.when("/busy", .response(503))
@@ -143,11 +143,11 @@ import TransferTestSupport
 
     @Test func aHostThatIsAwayIsAskedByOneAtATime() async throws {
         let fixture = try await EngineFixture()
-        let gone = try LoopbackOrigin()
-        gone.stop()
+        let gone = try HeldPort()
+        defer { withExtendedLifetime(gone) {} }
         var ids: [TaskID] = []
         for _ in 0..<20 {
-            ids.append(try await fixture.submit("http://127.0.0.1:\(gone.port)/file"))
+            ids.append(try await fixture.submit("http://127.0.0.1:\(gone.number)/file"))
         }
         try await fixture.withEngine {
             $0.connectivity.failuresMin = 3
@@ -160,10 +160,10 @@ import TransferTestSupport
                 #expect(task.failure?.code == .couldNotConnect)
             }
             try await eventually("it is told") {
-                try await known(fixture, gone.port)?.isClosed == true
+                try await known(fixture, gone.number)?.isClosed == true
             }
         }
-        let host = try #require(try await known(fixture, gone.port))
+        let host = try #require(try await known(fixture, gone.number))
         #expect(
             host.decisions.contains { $0.after == 0 && $0.reason.hasPrefix("Closed, because 3") }
         )

@@ -125,7 +125,8 @@ import TransferWire
             let tasks = "[" + Array(repeating: task, count: 15).joined(separator: ",") + "]"
             for _ in 0..<16 { try await server.send("POST", "\(session)/tasks", tasks) }
             let idle = try server.stream("\(session)/events", isReading: false)
-            try await eventually("it has its place") { try await !server.hasPlace(session) }
+            // With the first byte it has its place.
+            try await onThread { idle.receive(bytesMax: 1) }
             try await eventually("it has lost its place") { try await server.hasPlace(session) }
             idle.startReading()
             try await eventually("its connection is closed") { idle.isEnded }

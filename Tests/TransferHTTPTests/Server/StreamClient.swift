@@ -39,14 +39,21 @@ final class StreamClient: Sendable {
 
     func startReading() {
         Thread.detachNewThread { [self] in
-            var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-            while true {
-                let count = recv(descriptor, &buffer, buffer.count, 0)
-                guard count > 0 else { break }
-                state.withLock { $0.received += buffer[..<count] }
-            }
-            state.withLock { $0.isEnded = true }
+            while receive(bytesMax: 64 * 1024) {}
         }
+    }
+
+    /// Waits for bytes, on the caller's thread; returns false at the end of the connection.
+    @discardableResult
+    func receive(bytesMax: Int) -> Bool {
+        let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, count in
+            count = max(0, recv(descriptor, buffer.baseAddress, bytesMax, 0))
+        }
+        state.withLock {
+            $0.received += bytes
+            $0.isEnded = bytes.isEmpty
+        }
+        return !bytes.isEmpty
     }
 
     /// Sends nothing more, but still reads.

@@ -32,9 +32,9 @@ package final class ConnectProxy: Sendable {
     }
 
     /// The port that the system has chosen.
-    package let port: UInt16
+    package var port: UInt16 { held.number }
+    private let held: HeldPort
     private let origin: UInt16
-    private let listener: Int32
     private let state = Mutex(Log())
     private let answer = Mutex<@Sendable (String) -> Answer>({ _ in .tunnel })
     private let open = Mutex<Set<Int32>>([])
@@ -43,18 +43,8 @@ package final class ConnectProxy: Sendable {
     /// Listens, and leads tunnels to a port of 127.0.0.1.
     package init(to origin: UInt16) throws {
         self.origin = origin
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, length) == 0 && listen(listener, 128) == 0
-                    && getsockname(listener, pointer, &length) == 0
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard isListening else { throw LoopbackOrigin.ListenError(code: errno) }
+        held = try HeldPort()
+        let listener = try held.listen(backlog: 128)
         startThread { [weak self, gate] in
             while wait(for: listener, unless: gate) {
                 let descriptor = accept(listener, nil, nil)

@@ -10,12 +10,6 @@ package final class LoopbackOrigin: Sendable {
     /// Takes bytes of a request's body as they arrive; false resets the connection.
     package typealias BodyTaker = @Sendable (OriginRequest, ArraySlice<UInt8>) -> Bool
 
-    /// The system call that failed when there is no socket to listen on.
-    package struct ListenError: Error {
-        /// `errno`.
-        package let code: Int32
-    }
-
     struct Route: Sendable {
         let readsBody: Bool
         /// What is done before the body is read.
@@ -30,43 +24,27 @@ package final class LoopbackOrigin: Sendable {
         var isStopped = false
     }
 
-    /// The port the system has chosen.
-    package let port: UInt16
+    /// Where it listens; after its stop nobody does, as long as the origin is there.
+    package var port: UInt16 { held.number }
+    private let held: HeldPort
     /// The requests and actions so far.
     package let log = OriginLog()
     /// Readable once the origin stops; every waiting connection watches it.
     let stopGate = OriginGate()
-    private let listener: Int32
     private let connectionsMax: Int
     private let state = Mutex(State())
 
     /// The default limit of simultaneous connections; further ones wait in the kernel's queue.
     package static let connectionsMaxDefault = 1024
 
-    /// Listens and starts accepting; `port` is that of a stopped origin, if any.
+    /// Listens and starts accepting; `port` is one on which nobody listens, or 0 for any.
     package init(
         connectionsMax: Int = LoopbackOrigin.connectionsMaxDefault,
         port: UInt16 = 0
-    ) throws(ListenError) {
+    ) throws(HeldPort.Failure) {
         self.connectionsMax = connectionsMax
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.listener = listener
-        guard listener >= 0 else { throw ListenError(code: errno) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        var one: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, 4)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, length) == 0 && listen(listener, 4096) == 0
-                    && getsockname(listener, pointer, &length) == 0 ? 0 : errno
-            }
-        }
-        self.port = UInt16(bigEndian: address.sin_port)
-        guard code == 0 else { throw ListenError(code: code) }
+        held = try HeldPort(port)
+        let listener = try held.listen(backlog: 4096)
         startThread { [weak self, stopGate] in
             while wait(for: listener, unless: stopGate) {
                 let descriptor = accept(listener, nil, nil)

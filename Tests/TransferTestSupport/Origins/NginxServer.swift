@@ -5,7 +5,8 @@ import Glibc
 /// A real server of HTTP/2 over TLS on 127.0.0.1: nginx as a child process.
 package final class NginxServer: Sendable {
     /// The port the system has chosen.
-    package let port: UInt16
+    package var port: UInt16 { held.number }
+    private let held: HeldPort
     private let program: ChildProcess
 
     private static let paths = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
@@ -29,9 +30,9 @@ package final class NginxServer: Sendable {
         try Data(body.bytes).write(to: URL(filePath: "\(folder.path)/body"))
         // Listen here and hand the socket over, as nginx does between its own versions: no port has
         // to be guessed, and connections wait until nginx runs.
-        let (listener, port) = try Self.listen()
+        held = try HeldPort()
+        let listener = try held.listen(backlog: 511)
         defer { close(listener) }
-        self.port = port
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.path);" }.joined(separator: " ")
         let configuration = """
@@ -40,7 +41,7 @@ package final class NginxServer: Sendable {
             http {
                 access_log off; \(temporary)
                 server {
-                    listen 127.0.0.1:\(port) ssl http2;
+                    listen 127.0.0.1:\(held.number) ssl http2;
                     ssl_certificate \(certificate.certificatePath);
                     ssl_certificate_key \(certificate.keyPath);
                     root \(folder.path);
@@ -68,21 +69,4 @@ package final class NginxServer: Sendable {
 
     /// The URL of the body.
     package var url: String { "https://127.0.0.1:\(port)/body" }
-
-    private static func listen() throws -> (descriptor: Int32, port: UInt16) {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(AF_INET, type, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 511) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
-            }
-        }
-        guard isListening else { throw LoopbackOrigin.ListenError(code: errno) }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
 }

@@ -59,13 +59,13 @@ package final class ResumableOrigin: Sendable {
     ///   - interruptions: what happens to bodies, one after the other.
     ///   - refusal: returns an answer that takes the place of the right one.
     ///   - place: returns the `Location` for a path; the path itself unless given.
-    /// - Throws: ``LoopbackOrigin/ListenError``.
+    /// - Throws: ``HeldPort/Failure``.
     package init(
         _ dialect: Dialect,
         _ interruptions: [Interruption] = [],
         refusal: @escaping @Sendable (OriginRequest) -> OriginScript? = { _ in nil },
         place: @escaping @Sendable (String) -> String = { $0 }
-    ) throws(LoopbackOrigin.ListenError) {
+    ) throws(HeldPort.Failure) {
         server = try LoopbackOrigin()
         self.dialect = dialect
         self.refusal = refusal

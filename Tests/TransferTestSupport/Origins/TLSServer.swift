@@ -120,7 +120,7 @@ private final class OutputLog: Sendable {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
-            throw LoopbackOrigin.ListenError(code: errno)
+            throw HeldPort.Failure(code: errno)
         }
         return (OutputLog(ends[0]), ends[1])
     }

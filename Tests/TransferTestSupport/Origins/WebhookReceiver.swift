@@ -24,7 +24,7 @@ package final class WebhookReceiver: Sendable {
     private let plans = Mutex<[String: [Answer]]>([:])
 
     /// Listens on a port that the system chooses.
-    package init() throws(LoopbackOrigin.ListenError) { origin = try LoopbackOrigin() }
+    package init() throws(HeldPort.Failure) { origin = try LoopbackOrigin() }
 
     deinit { origin.stop() }
 
