@@ -3,7 +3,10 @@ struct Pgbench {
     private static let clients = 32
     /// The number of inserts of each client; not a time, because pgbench's timer is a signal that
     /// our children do not get.
-    private static let inserts = 3000
+    private static let inserts = 1500
+
+    /// The number of all inserts.
+    static let insertCount = clients * inserts
 
     /// Measures the rate of inserts.
     ///

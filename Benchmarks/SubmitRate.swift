@@ -11,8 +11,9 @@ struct SubmitRate {
 
     static let name = "submit"
 
-    /// The number of requests with one task each.
-    private static let requests = 10_000
+    /// The number of requests with one task each: as many as its peer has inserts, because what
+    /// connections cost once weighs more in a short run.
+    private static let requests = Pgbench.insertCount
     private static let connections = 64
     /// The number of requests with a thousand tasks each.
     private static let batches = 100

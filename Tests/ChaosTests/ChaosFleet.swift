@@ -11,14 +11,18 @@ actor ChaosFleet {
     private struct Place {
         let options: [String]
         var service: ServiceProcess?
-        var client: HTTPClient?
+        /// The client for the time of faults, and that for any other time.
+        var clients: (hurried: HTTPClient, patient: HTTPClient)?
         var isFrozen = false
         let answersClients: Bool
     }
 
-    /// The time limit of an answer; a longer one comes from a process that is frozen or lost its
-    /// database.
-    private static let answerTimeout: Duration = .seconds(4)
+    /// The time limit of an answer amid faults; a longer one comes from a process that is frozen or
+    /// lost its database.
+    private static let hurriedTimeout: Duration = .seconds(4)
+    /// The time limit of an answer of a process that has no fault but may be slow: a request that
+    /// is given up is made again elsewhere, though it may have been performed.
+    private static let patientTimeout: Duration = .seconds(60)
     private static let startTimeout: Duration = .seconds(90)
 
     let directory: DataDirectory
@@ -29,6 +33,7 @@ actor ChaosFleet {
     private let origin: ChaosLink
     private let receiver: UnsteadyReceiver
     private var places: [Place] = []
+    private var isHurried = false
     private let logger = Logger(label: "chaos") { _ in SwiftLogNoOpLogHandler() }
     /// The faults that this machine does not allow.
     private(set) var skipped: Set<ChaosFault.Kind> = []
@@ -59,6 +64,9 @@ actor ChaosFleet {
         for number in places.indices { try await start(number) }
     }
 
+    /// Says whether there are faults from now on, amid which no answer is waited for long.
+    func hurry(_ isHurried: Bool) { self.isHurried = isHurried }
+
     /// Sends a request to any process that answers; nil when none does.
     func send(
         _ method: String,
@@ -67,7 +75,8 @@ actor ChaosFleet {
         idempotencyKey: String? = nil
     ) async -> (status: Int, body: [UInt8])? {
         let living = places.filter { $0.answersClients && !$0.isFrozen }
-        for client in living.compactMap(\.client).shuffled() {
+        let clients = living.compactMap(\.clients).map { isHurried ? $0.hurried : $0.patient }
+        for client in clients.shuffled() {
             let answer = try? await client.send(
                 method,
                 path,
@@ -139,7 +148,7 @@ actor ChaosFleet {
             try await limitDescriptors(of: number, toWhatItHas: false)
             try await eventually("service \(number) is ready", within: Self.startTimeout) {
                 if places[number].service == nil { try? await start(number) }
-                return await places[number].client?.status("GET", "/readyz") == 200
+                return await places[number].clients?.hurried.status("GET", "/readyz") == 200
             }
         }
     }
@@ -176,10 +185,10 @@ actor ChaosFleet {
     private func start(_ number: Int) async throws {
         let service = try await ServiceProcess(in: directory, places[number].options)
         places[number].service = service
-        places[number].client = HTTPClient(
-            service,
-            key: try directory.apiKey(),
-            timeout: Self.answerTimeout
+        let key = try directory.apiKey()
+        places[number].clients = (
+            hurried: HTTPClient(service, key: key, timeout: Self.hurriedTimeout),
+            patient: HTTPClient(service, key: key, timeout: Self.patientTimeout)
         )
     }
 
@@ -198,7 +207,7 @@ actor ChaosFleet {
 
     private func leave(_ number: Int) {
         places[number].service = nil
-        places[number].client = nil
+        places[number].clients = nil
         places[number].isFrozen = false
     }
 

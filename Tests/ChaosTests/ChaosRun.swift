@@ -79,7 +79,8 @@ actor ChaosRun {
             let body = try await make(
                 "POST",
                 "/v1/subscriptions",
-                #"{"url":"\#(url)"\#(subscriber.settings)}"#
+                #"{"url":"\#(url)"\#(subscriber.settings)}"#,
+                idempotencyKey: "subscriber-\(subscriber.path.dropFirst())"
             )
             let made = try JSONDecoder().decode(SubscriptionDocument.self, from: Data(body))
             guard let secret = made.secret.flatMap(SigningSecret.init(serialized:)) else {
@@ -91,6 +92,7 @@ actor ChaosRun {
 
     /// Performs all steps.
     func pass() async throws {
+        await fleet.hurry(true)
         var going: [(fault: ChaosFault, until: Int)] = []
         for (number, step) in plan.steps.enumerated() {
             let end = ContinuousClock.now + ChaosPlan.stepTime
@@ -107,6 +109,7 @@ actor ChaosRun {
             going.removeAll { $0.until <= number + 1 }
             await catchUp()
         }
+        await fleet.hurry(false)
     }
 
     private func begin(_ fault: ChaosFault?) async throws {
@@ -151,10 +154,12 @@ actor ChaosRun {
     private func make(
         _ method: String,
         _ path: String,
-        _ body: String
+        _ body: String,
+        idempotencyKey: String? = nil
     ) async throws -> [UInt8] {
-        let answer = await fleet.send(method, path, body)
-        guard let answer, answer.status == 201 else {
+        let answer = await fleet.send(method, path, body, idempotencyKey: idempotencyKey)
+        // A PUT that has been made before, with an answer that was lost, finds what it is to make.
+        guard let answer, answer.status == 201 || method == "PUT" && answer.status == 200 else {
             throw NotMade(description: "\(method) \(path): \(answer?.status ?? 0)")
         }
         return answer.body

@@ -101,8 +101,11 @@ import TransferTestSupport
         async let held = pool.execute("SELECT pg_advisory_lock_shared(\(lockKey))")
         try await waitUntilBlocked(1, seenBy: other)
         let text = Self.manyBytes
-        let long = Task { try await pool.execute("SELECT length(\(text)) AS length") }
-        long.cancel()
+        let long = Task {
+            // Its caller has left before it could run.
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await pool.execute("SELECT length(\(text)) AS length")
+        }
         _ = await long.result
         try await eventually("it is open") { pool.usage.open == 2 }
         #expect(try await backend(of: pool) != backend(of: pool))

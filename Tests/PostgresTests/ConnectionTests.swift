@@ -193,7 +193,9 @@ import TransferTestSupport
 
     @Test func sessionHasItsSettings() async throws {
         let connection = try await TestDatabase.current.connection {
-            $0.statementTimeout = .milliseconds(1234)
+            $0.statementTimeout = .milliseconds(12_345)
+            // As in service.
+            $0.lockTimeout = ConnectionConfiguration(url: "").lockTimeout
         }
         let rows = try await connection.execute(
             """
@@ -204,7 +206,7 @@ import TransferTestSupport
             """
         )
         let row = rows[0]
-        #expect(try row.decode("statement") == "1234ms")
+        #expect(try row.decode("statement") == "12345ms")
         #expect(try row.decode("lock") == "5s")
         #expect(try row.decode("zone") == "UTC")
         #expect(try row.decode("encoding") == "UTF8")

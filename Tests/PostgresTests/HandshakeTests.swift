@@ -36,7 +36,11 @@ import TransferTestSupport
         }
     }
 
-    private static let configuration = ConnectionConfiguration(url: "service=slow")
+    private static func configuration(connectTimeout: Duration) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(url: "service=slow")
+        configuration.connectTimeout = connectTimeout
+        return configuration
+    }
 
     /// The connection string of the test's database, as a section of a service file.
     private static var section: String {
@@ -48,12 +52,14 @@ import TransferTestSupport
         let file = try BlockingFile()
         let database = TestDatabase.current
         let other = try await database.connection()
+        // The opening blocks for longer than the other connection has for its answer.
+        let configuration = Self.configuration(connectTimeout: .seconds(60))
         let isAnswered = Mutex(false)
         let isAnsweredNow = { @Sendable in isAnswered.withLock { $0 } }
         let answered = { @Sendable in isAnswered.withLock { $0 = true } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                let opened = try await Connection.open(Self.configuration, on: database.loop)
+                let opened = try await Connection.open(configuration, on: database.loop)
                 #expect(try await opened.execute("SELECT 1 AS one").count == 1)
                 await opened.close()
             }
@@ -63,9 +69,7 @@ import TransferTestSupport
                 _ = try await other.execute("SELECT 1 AS one")
                 answered()
             }
-            try await eventually("the other connection answers", within: .seconds(3)) {
-                isAnsweredNow()
-            }
+            try await eventually("the other connection answers") { isAnsweredNow() }
             try end.write(contentsOf: Data(Self.section.utf8))
             try end.close()
             try await group.waitForAll()
@@ -74,8 +78,7 @@ import TransferTestSupport
 
     @Test func anOpeningThatBlocksFailsInTime() async throws {
         let file = try BlockingFile()
-        var configuration = Self.configuration
-        configuration.connectTimeout = .milliseconds(100)
+        let configuration = Self.configuration(connectTimeout: .milliseconds(100))
         let failure = await #expect(throws: PostgresError.self) {
             _ = try await Connection.open(configuration, on: TestDatabase.current.loop)
         }

@@ -150,7 +150,9 @@ final class FakeService: Sendable {
             return progress.accepted
         }
         sendEnds()
-        if holdsReceipts.withLock({ $0 }) {
+        // Tasks that are not submitted with one request come only after the answer to the first.
+        let awaitsMore = progress.withLock { $0.ending != nil }
+        if !awaitsMore, holdsReceipts.withLock({ $0 }) {
             held.fire()
             await receipts.wait()
         }

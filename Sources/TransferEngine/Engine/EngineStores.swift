@@ -1,7 +1,7 @@
 package import TransferStore
 
 /// The stores that the engine works with.
-package struct EngineStores: Sendable {
+package final class EngineStores: Sendable {
     package let control: ControlStore
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore

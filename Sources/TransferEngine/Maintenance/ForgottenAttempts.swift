@@ -13,6 +13,10 @@ struct ForgottenAttempts {
     /// The largest share of the time that looks take; under an old snapshot they read all that the
     /// worker has run since.
     private static let shareMax = 0.01
+    /// The longest rest after a look, however long the look took.
+    ///
+    /// A look may have been slow only because it had to wait, and what was forgotten waits for two.
+    private static let restMax: Duration = .seconds(30)
 
     private struct Sighting {
         var looks = 0
@@ -34,7 +38,7 @@ struct ForgottenAttempts {
         from start: ContinuousClock.Instant,
         at now: ContinuousClock.Instant
     ) -> Set<Fence> {
-        dueAt = now + (now - start).rest(forShare: Self.shareMax)
+        dueAt = now + min((now - start).rest(forShare: Self.shareMax), Self.restMax)
         var next: [Fence: Sighting] = [:]
         var forgotten: Set<Fence> = []
         for fence in unknown {

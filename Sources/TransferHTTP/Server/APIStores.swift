@@ -1,7 +1,7 @@
 package import TransferStore
 
 /// The stores that requests use.
-package struct APIStores: Sendable {
+package final class APIStores: Sendable {
     package let tenants: TenantStore
     package let keys: KeyStore
     package let clients: ClientStore

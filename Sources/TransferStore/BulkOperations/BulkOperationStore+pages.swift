@@ -100,7 +100,7 @@ extension BulkOperationStore {
         isLastTry: Bool
     ) async throws(StoreError) -> Step? {
         let rows = try await database.run([
-            Database.TransactionSetting.briefLocks.query,
+            database.briefLocks,
             ReadyRuns.lock(of: "\(operation.session.uuid)::uuid"),
             """
             WITH \(Self.lock(operation)),

@@ -5,7 +5,7 @@ import TransferModel
 ///
 /// A verb of a store is one statement, or a few in one implicit transaction. It happens as a whole
 /// or not at all, and has been committed durably when it returns.
-package struct Database: Sendable {
+package final class Database: Sendable {
     private let pool: ConnectionPool
     let settings: StoreSettings
     /// The number of tries of a transaction that the server keeps undoing.
@@ -95,17 +95,22 @@ package struct Database: Sendable {
         /// The statement is planned for its actual values; for batches joined with a table, whose
         /// size a generic plan assumes to be ten.
         case plannedAnew
-        /// The transaction waits for a lock only as long as others can wait for it; its remaining
-        /// work is found again or divided.
-        case briefLocks
 
         var query: Query {
             switch self {
             case .unsynced: "SELECT set_config('synchronous_commit', 'off', true)"
-            case .briefLocks: "SELECT set_config('lock_timeout', '1s', true)"
             case .plannedAnew: "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
             }
         }
+    }
+
+    /// The query that bounds a transaction's waits for locks by ``StoreSettings/briefLockTimeout``.
+    ///
+    /// The transaction waits only as long as others can wait for it; its remaining work is found
+    /// again or divided.
+    var briefLocks: Query {
+        let timeout = "\(settings.briefLockTimeout.milliseconds)ms"
+        return "SELECT set_config('lock_timeout', \(timeout), true)"
     }
 
     /// Runs `query` in a transaction of its own with `settings`.

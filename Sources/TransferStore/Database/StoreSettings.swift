@@ -9,6 +9,12 @@ package struct StoreSettings: Sendable {
     /// The number of waiting tasks, of all tenants together, beyond which none is accepted.
     package var queueMax = queueMaxDefault
 
+    /// The longest wait for a lock in a transaction whose remaining work is found again or divided.
+    package var briefLockTimeout: Duration = .seconds(1)
+
+    /// The longest wait of a submission for a transaction that it shares with others.
+    package var submissionWaitMax: Duration = SubmissionGroupBounds().waitMax
+
     /// The newest migration that this program knows, which its workers report to others.
     package var schemaVersion = 0
 

@@ -41,7 +41,7 @@ extension CompletionStore {
     /// - Returns: the tasks whose attempts they changed.
     private func run(_ changes: [AttemptChange]) async throws(StoreError) -> Set<TaskID> {
         guard !changes.isEmpty else { return [] }
-        var queries = [Database.TransactionSetting.briefLocks.query]
+        var queries = [database.briefLocks]
         let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
         // One statement alone locks its runs itself.
         if inRuns.count > 1 {

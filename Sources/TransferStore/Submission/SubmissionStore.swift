@@ -5,9 +5,14 @@ package import TransferModel
 package struct SubmissionStore: Sendable {
     let database: Database
     /// The gatherer that all copies share.
-    let gatherer = SubmissionGatherer()
+    let gatherer: SubmissionGatherer
 
-    package init(_ database: Database) { self.database = database }
+    package init(_ database: Database) {
+        self.database = database
+        gatherer = SubmissionGatherer(
+            bounds: SubmissionGroupBounds(waitMax: database.settings.submissionWaitMax)
+        )
+    }
 }
 
 extension SubmissionStore {

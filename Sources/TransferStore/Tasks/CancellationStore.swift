@@ -102,7 +102,7 @@ extension CancellationStore {
             ? "(SELECT pg_advisory_xact_lock(\(key)) IS NOT NULL)"
             : "(SELECT pg_try_advisory_xact_lock(\(key)))"
         let rows = try await database.run([
-            Database.TransactionSetting.briefLocks.query,
+            database.briefLocks,
             try Self.cancelPage(of: id, if: isElected),
             """
             UPDATE cancellation c SET cancelled_through = p.last

@@ -1,7 +1,7 @@
 package import TransferStore
 
 /// The stores that deliveries are made from.
-package struct WebhookStores: Sendable {
+package final class WebhookStores: Sendable {
     package let events: EventStore
     package let deliveries: DeliveryStore
     package let deliveryLog: DeliveryLogStore

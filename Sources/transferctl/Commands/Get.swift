@@ -69,18 +69,26 @@ struct Get: AsyncParsableCommand {
             service: service,
             delegate: listener
         )
-        let tasks = try await takeOver(session, reporter, beside: urls) + submit(urls, to: session)
-        reporter.update { progress, _ in progress.add(tasks.count) }
         let saver = ResultSaver(folder: folder, reporter: reporter)
-        let (name, output, json) = (self.session, output, json)
+        let (name, output, checksum, json) = (self.session, output, checksum, json)
+        // Empty until all are known; the new ones are submitted only then.
+        let known = Mutex<[TransferTask]>([])
         try await Interruption.handling(reporter) {
-            "Continue: transferctl get --session \(name) --output \(output)"
+            let areKnown = known.withLock { !$0.isEmpty }
+            return (areKnown || urls.isEmpty ? "" : "The new ones may not have been submitted. ")
+                + "Continue: transferctl get --session \(name) --output \(output)"
         } detach: {
             try await session.close()
         } cancel: {
             try await session.close()
-            try await Self.cancel(tasks, at: service)
+            try await Self.cancel(known.withLock { $0 }, at: service)
         } _: {
+            let found = try await Self.takeOver(session, reporter, beside: urls)
+            let new = urls.map { Self.task(for: $0, checksum, in: session) }
+            let tasks = found + new
+            known.withLock { $0 = tasks }
+            reporter.update { progress, _ in progress.add(tasks.count) }
+            for task in new { task.resume() }
             try await reporter.whileShowing {
                 try await Self.take(tasks, listener, reporter) { task in
                     let file = try await saver.save(task)
@@ -97,7 +105,7 @@ struct Get: AsyncParsableCommand {
     }
 
     /// Takes over the downloads of a command that was stopped.
-    private func takeOver(
+    private static func takeOver(
         _ session: TransferSession,
         _ reporter: ProgressReporter,
         beside urls: [String]
@@ -129,23 +137,25 @@ struct Get: AsyncParsableCommand {
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    private func submit(_ urls: [String], to session: TransferSession) -> [TransferTask] {
+    /// Returns a download that has not been submitted.
+    private static func task(
+        for url: String,
+        _ checksum: [String],
+        in session: TransferSession
+    ) -> TransferTask {
         let checksums = checksum.map { text in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             return (parts[0], JSONValue.string(parts.count > 1 ? parts[1] : ""))
         }
-        return urls.map { url in
-            var request = TransferRequest(url: url)
-            request.options["progress_interval"] = .integer(1)
-            if !checksums.isEmpty {
-                request.options["checksums"] = .object(Dictionary(checksums) { $1 })
-            }
-            let task = session.downloadTask(with: request)
-            // A task without a client string cannot be taken over.
-            task.taskDescription = url
-            task.resume()
-            return task
+        var request = TransferRequest(url: url)
+        request.options["progress_interval"] = .integer(1)
+        if !checksums.isEmpty {
+            request.options["checksums"] = .object(Dictionary(checksums) { $1 })
         }
+        let task = session.downloadTask(with: request)
+        // A task without a client string cannot be taken over.
+        task.taskDescription = url
+        return task
     }
 
     /// Saves the results of tasks as these end, a few at once, until none is left.

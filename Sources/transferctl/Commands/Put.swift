@@ -47,7 +47,6 @@ struct Put: AsyncParsableCommand {
             progress.add(1)
             progress.report("", name: file, state: "sending", bytes: 0, of: nil, at: time)
         }
-        task.resume()
         try await Interruption.handling(reporter) { [name = self.session] in
             Self.isSent(task)
                 ? "Attach again: transferctl attach \(name)"
@@ -59,6 +58,7 @@ struct Put: AsyncParsableCommand {
             try await session.close()
             try await Self.cancel(task, at: service)
         } _: {
+            task.resume()
             let body = try await reporter.whileShowing {
                 try await task.result().data(upTo: Self.responseBytesMax)
             }

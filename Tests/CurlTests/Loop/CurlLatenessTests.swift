@@ -22,11 +22,11 @@ import TransferTestSupport
         exchange.origin.when("/other", .response(body: .text("x")))
         var request = exchange.request("/slow")
         switch timeout {
-        case .inactivity: request.inactivityTimeout = .seconds(2)
-        case .firstByte: request.firstByteTimeout = .seconds(2)
-        case .total, .connect: request.totalTimeout = .seconds(2)
+        case .inactivity: request.inactivityTimeout = .seconds(8)
+        case .firstByte: request.firstByteTimeout = .seconds(8)
+        case .total, .connect: request.totalTimeout = .seconds(8)
         case .lowSpeed:
-            request.speedLimit = .init(bytesPerSecond: 400, period: .seconds(2))
+            request.speedLimit = .init(bytesPerSecond: 100, period: .seconds(8))
         }
         let slow = RecordingSink()
         exchange.loop.start(request, sink: slow)
@@ -39,7 +39,7 @@ import TransferTestSupport
         exchange.loop.start(exchange.request("/other"), sink: other)
         await exchange.origin.log.arrived(1, at: "/other")
         let start = ContinuousClock.now
-        try await eventually("the loop was held up for long") { .now - start > .seconds(4) }
+        try await eventually("the loop was held up for long") { .now - start > .seconds(10) }
         held.leave()
         _ = await other.result
         gate.open()

@@ -41,6 +41,12 @@ enum AlbumStory {
         try await eventually("a part of the files has arrived") {
             try stage.arrived().count >= 10
         }
+        let http = try HTTPClient(stage.service, key: stage.directory.apiKey())
+        let removal = #"method="DELETE",route="/v1/tasks/{id}",status="204""#
+        // A file is there before its task is removed.
+        try await eventually("a task has been removed") {
+            try await http.send("GET", "/metrics").text.contains(removal)
+        }
         first.process.signal(SIGKILL)
         _ = await first.process.status()
         #expect(try first.lines().prefix(2) == ["taken over: 0", "followed: \(count)"])

@@ -53,9 +53,12 @@ struct TransferctlStage {
     /// A command on a terminal of its own, and the way to its keyboard.
     struct Terminal {
         let process: ChildProcess
-        fileprivate let keyboard: FileHandle
+        /// With its reading end too, so that a key that comes after the command's end does no harm.
+        fileprivate let keyboard: Pipe
 
-        func press(_ keys: String) throws { try keyboard.write(contentsOf: Data(keys.utf8)) }
+        func press(_ keys: String) throws {
+            try keyboard.fileHandleForWriting.write(contentsOf: Data(keys.utf8))
+        }
     }
 
     /// Starts a command on a pseudo-terminal, which `script` makes.
@@ -72,6 +75,6 @@ struct TransferctlStage {
             output: .overwriting("\(folder.path)/\(output)"),
             errors: .discarded
         )
-        return Terminal(process: process, keyboard: keyboard.fileHandleForWriting)
+        return Terminal(process: process, keyboard: keyboard)
     }
 }

@@ -21,12 +21,14 @@ import TransferWire
                 events.withLock { $0.append(event) }
                 return .done
             case .finished(let event, _, let acknowledgement):
-                events.withLock { $0.append(event) }
-                return self.acknowledgement.withLock { kept in
+                let answer = self.acknowledgement.withLock { kept -> WebhookAnswer in
                     guard kept == nil else { return .done }
                     kept = acknowledgement
                     return .later
                 }
+                // Only now: the acknowledgement is used as soon as the barrier is counted.
+                events.withLock { $0.append(event) }
+                return answer
             case .test: return .done
             }
         }
@@ -60,8 +62,9 @@ import TransferWire
             try await eventually("generation \(count) is finished") {
                 receiver.barriers() == count
             }
-            if let acknowledgement = receiver.acknowledgement.withLock({ $0 }), count == 1 {
-                try await stage.service.acknowledge(acknowledgement)
+            if count == 1 {
+                let acknowledgement = receiver.acknowledgement.withLock { $0 }
+                try await stage.service.acknowledge(#require(acknowledgement))
             }
         }
         let sequences = receiver.events.withLock { $0.map(\.sequence) }

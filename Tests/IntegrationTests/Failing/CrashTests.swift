@@ -222,23 +222,39 @@ import TransferWire
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
+        let (begun, gate) = (OriginGate(), OriginGate())
         let body = OriginBody.random(seed: 4, size: 10_000_000)
-        origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
+        let kept = 600_000
+        origin.when("/file") { request in
+            var script = OriginScript.file(body, etag: "\"1\"", for: request, pause: (kept, gate))
+            if request.numberAtPath == 1 {
+                // More bytes come once the service has measured: with them others join.
+                let first: [OriginScript.Step] = [
+                    .body(body, 0..<100_000), .wait(begun), .body(body, 100_000..<kept),
+                ]
+                script.steps.replaceSubrange(1...1, with: first)
+            }
+            return script
+        }
         let proxy = try FaultProxy(to: origin.port, .slow(rate: 1_000_000))
         defer { proxy.stop() }
         let first = try await ServiceProcess(in: directory)
         var client = try first.client(key: directory.apiKey())
         try await prepare(client, receiver)
         let id = try await client.submit(["http://127.0.0.1:\(proxy.port)/file"], to: "s")[0]
+        var told: Int64 = 0
+        try await eventually("bytes of the first connection are told") {
+            try await client.task(id).countOfBytesReceived > 0
+        }
+        begun.open()
         await origin.log.arrived(2, at: "/file")
-        let joined = try await client.task(id).countOfBytesReceived
-        var told = joined
         try await eventually("bytes of several connections are told") {
             told = try await client.task(id).countOfBytesReceived
-            return told >= joined + 1_000_000
+            return told > kept
         }
         #expect(await first.killNow() == 128 + SIGKILL)
         let count = origin.log.now.requests.count
+        gate.open()
 
         let second = try await ServiceProcess(in: directory)
         client = try second.client(key: directory.apiKey())
@@ -299,7 +315,8 @@ import TransferWire
         let gate = OriginGate()
         let body = OriginBody.random(seed: 3, size: 100_000)
         origin.when("/file", .gated(body, after: 50_000, gate))
-        let service = try await ServiceProcess(in: directory)
+        let log = try directory.log()
+        let service = try await ServiceProcess(in: directory, log: log)
         let client = try service.client(key: directory.apiKey())
         let http = try HTTPClient(service, key: directory.apiKey())
         try await prepare(client, receiver)
@@ -308,11 +325,16 @@ import TransferWire
             to: "s"
         )
         await origin.log.arrived(6, at: "/file")
-        #expect(await http.status("GET", "/readyz") == 200)
+        try await eventually("the service is ready") {
+            await http.status("GET", "/readyz") == 200
+        }
 
+        let before = try String(contentsOfFile: log, encoding: .utf8)
         kill(try #require(directory.databaseServer), SIGKILL)
-        try await eventually("the service says that it is not ready") {
-            await http.status("GET", "/readyz") == 503
+        // It says that it is not ready too, but perhaps only for a moment.
+        try await eventually("the service says that the database is away") {
+            try String(contentsOfFile: log, encoding: .utf8).dropFirst(before.count)
+                .contains(#""message":"the database is away""#)
         }
         #expect(await http.status("GET", "/livez") == 200)
         let task = #"{"url":"\#(origin.url("/file"))"}"#

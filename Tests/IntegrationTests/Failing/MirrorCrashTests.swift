@@ -18,14 +18,15 @@ import TransferWire
             source.stop()
             mirror.stop()
         }
+        let (told, gate) = (OriginGate(), OriginGate())
         source.when(
             "/file",
             OriginScript([
                 .head(200, [("ETag", Self.etag), ("Content-Length", "\(Self.file.count)")]),
-                .body(Self.file, 0..<Self.cut), .reset,
+                // A reset throws away what the service has not read yet.
+                .body(Self.file, 0..<Self.cut), .wait(told), .reset,
             ])
         )
-        let gate = OriginGate()
         defer { gate.open() }
         mirror.when("/file") { request in
             request.numberAtPath == 1
@@ -39,6 +40,10 @@ import TransferWire
             options: OptionMembers(["mirrors": .array([.string(mirror.url("/file?canary-5f1c"))])])
         )
         let id = try await client.submit([download], toSession: "s")[0].id
+        try await eventually("the service has all bytes of the source") {
+            try await client.task(id).countOfBytesReceived == Int64(Self.cut)
+        }
+        told.open()
         await mirror.log.arrived(1, at: "/file")
         #expect(await first.killNow() == 128 + SIGKILL)
 

@@ -55,14 +55,15 @@ import TransferWire
         }
     }
 
-    /// Submits downloads that stop at `kept` bytes until the gate opens; each further request gets
-    /// the answer of `next`.
+    /// Submits downloads that stop at `kept` bytes until the gate opens, or each its own of
+    /// `gates`; each further request gets the answer of `next`.
     func submit(
         _ count: Int,
         size: Int,
         kept: Int,
         _ origin: LoopbackOrigin,
         _ gate: OriginGate,
+        gates: [OriginGate]? = nil,
         next: OriginGate? = nil,
         over client: TransferService
     ) async throws -> Work {
@@ -73,7 +74,8 @@ import TransferWire
         for (index, body) in bodies.enumerated() {
             let visits = Visits()
             origin.when("/\(index)") { request in
-                let stop = visits.isFirst() ? gate : next ?? gate
+                let first = gates?[index] ?? gate
+                let stop = visits.isFirst() ? first : next ?? first
                 return .file(body, etag: "\"\(index)\"", for: request, pause: (kept, stop))
             }
         }

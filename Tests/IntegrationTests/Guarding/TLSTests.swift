@@ -60,7 +60,7 @@ import TransferTestSupport
             try await CommandLine.run(
                 "/usr/bin/curl",
                 [
-                    "--silent", "--max-time", "20", "--cacert", authority.certificatePath,
+                    "--silent", "--max-time", "60", "--cacert", authority.certificatePath,
                     "--write-out", " %{http_code} %{http_version}",
                 ] + options + ["\(scheme)://localhost:\(service.announcement.port)\(path)"]
             )

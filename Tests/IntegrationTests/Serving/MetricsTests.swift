@@ -45,18 +45,20 @@ import TransferWire
             [origin.url("/file"), origin.url("/file"), origin.url("/missing")],
             to: "secret-name"
         )
-        let completed = #"transferd_attempts_total{outcome="completed",code=""}"#
+        let expected: [String: Double] = [
+            #"transferd_attempts_total{outcome="completed",code=""}"#: 2,
+            #"transferd_attempts_total{outcome="failed",code="http_status"}"#: 1,
+            #"transferd_attempt_bytes_total{direction="received"}"#: 6000,
+            "transferd_attempt_duration_seconds_count": 3,
+            #"transferd_tasks{state="completed"}"#: 2,
+            #"transferd_tasks{state="failed"}"#: 1,
+        ]
         var samples: [String: Double] = [:]
         try await eventually("all is told") {
             samples = try await scrape(service)
-            return samples[completed] == 2
-                && samples[#"transferd_tasks{state="completed"}"#] == 2
+            return expected.allSatisfy { samples[$0.key] == $0.value }
                 && samples[#"transferd_deliveries_total{outcome="delivered"}"#] ?? 0 > 0
         }
-        #expect(samples[#"transferd_attempts_total{outcome="failed",code="http_status"}"#] == 1)
-        #expect(samples[#"transferd_attempt_bytes_total{direction="received"}"#] == 6000)
-        #expect(samples["transferd_attempt_duration_seconds_count"] == 3)
-        #expect(samples[#"transferd_tasks{state="failed"}"#] == 1)
         #expect(samples["transferd_database_up"] == 1)
         #expect(samples["transferd_workers"] == 1)
         #expect(samples[#"transferd_shortage{resource="storage_full"}"#] == 0)

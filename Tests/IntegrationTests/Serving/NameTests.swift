@@ -79,7 +79,7 @@ struct NameTests {
             "moving.test",
             [
                 "retry": .object([
-                    "attempts_max": .integer(5), "delay_base": .integer(1),
+                    "attempts_max": .integer(50), "delay_base": .integer(1),
                     "delay_max": .integer(2),
                 ])
             ]

@@ -14,6 +14,7 @@ import TransferWire
     private struct Waiting {
         let process: ChildProcess
         let probe: HTTPClient
+        let port: Int
         let log: String
         private let held: HeldPort
         private let directory: DataDirectory

@@ -199,7 +199,8 @@ import TransferTestSupport
         #expect(claims.map(\.request.kind) == [kind])
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(id)
         }
@@ -236,7 +237,6 @@ import TransferTestSupport
         let aside = try await TestDatabase.current.connection()
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .seconds(60)
         } _: { engine in
             try await fixture.expectCompletion(ended)
             for id in [running, cancelled] { try await fixture.received(600_000, of: id) }

@@ -1,8 +1,9 @@
 import Curl
 import Testing
-import TransferEngine
 import TransferModel
 import TransferTestSupport
+
+@testable import TransferEngine
 
 /// Fault T13: names, and their effects on tasks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineNameTests {
@@ -39,7 +40,10 @@ import TransferTestSupport
         var options = TransferOptions()
         options.waitsForConnectivity = true
         let id = try await fixture.submit(Self.unknown) { $0.options = options }
-        try await fixture.withEngine { _ in
+        try await fixture.withEngine {
+            // It still waits when it is looked at afterwards.
+            $0.connectivity.retryDelay = .seconds(3600)
+        } _: { _ in
             try await eventually("it waits") {
                 try await fixture.task(id).state == .waitingForConnectivity
             }

@@ -9,11 +9,12 @@ import TransferTestSupport
     @Test func noSocketIsOpenedBeforeTheClientLetsTheTaskBegin() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: .random(seed: 1, size: 1000)))
-        let begin = Date().addingTimeInterval(0.5)
         let id = try await fixture.submit(fixture.origin.url("/file")) {
-            $0.earliestBeginAt = begin
+            $0.earliestBeginAt = Date() + 3600
             $0.options.asksToBegin = true
         }
+        #expect(try await fixture.task(id).state == .scheduled)
+        let begin = try await fixture.makeDueSoon()
         let task = try await fixture.withEngine { _ in
             try await eventually("the client is asked") {
                 try await fixture.task(id).state == .waitingToBegin

@@ -174,7 +174,8 @@ import TransferTestSupport
         )
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { [claims] _ in
             let first = try await fixture.ended(claims[0].task)
             #expect(try fixture.content(first) == Array("whole".utf8))
@@ -276,7 +277,8 @@ import TransferTestSupport
         }
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(id)
         }
@@ -330,7 +332,8 @@ import TransferTestSupport
         }
         return try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(id)
         }
@@ -373,11 +376,11 @@ import TransferTestSupport
     @Test func startsATaskWhenItsTimeHasCome() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
-        let begin = Date(timeIntervalSinceNow: 0.5)
         let id = try await fixture.submit(fixture.origin.url("/file")) {
-            $0.earliestBeginAt = begin
+            $0.earliestBeginAt = Date() + 3600
         }
         #expect(try await fixture.task(id).state == .scheduled)
+        let begin = try await fixture.makeDueSoon()
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(task.state == .completed)
         #expect(try #require(task.finishedAt) > begin)

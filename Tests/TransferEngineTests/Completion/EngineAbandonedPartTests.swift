@@ -55,7 +55,8 @@ import TransferTestSupport
     private func finish(_ claim: TaskClaim, _ fixture: EngineFixture) async throws -> TransferTask {
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(claim.task)
         }

@@ -55,7 +55,8 @@ import TransferTestSupport
         }
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { [pairs] _ in
             for pair in pairs {
                 _ = try await fixture.ended(pair.first.claim.task)

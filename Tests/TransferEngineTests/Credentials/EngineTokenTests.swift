@@ -249,6 +249,10 @@ import TransferTestSupport
                 try await fixture.task(id).state == .running
             }
             let worker = try #require(identity.withLock { $0 })
+            // Its answer sets how long the worker is trusted; until then that is forever.
+            try await eventually("the heartbeat was answered") {
+                !worker.isTrusted(at: .now + .seconds(3600))
+            }
             worker.trust(until: .now)
             try await credentials.failRefresh(stored, because: nil)
             try await eventually("the task is back in the queue") {
@@ -278,7 +282,9 @@ import TransferTestSupport
         _ = try await other.execute("BEGIN")
         _ = try await other.execute("SELECT FROM credential FOR UPDATE")
         let id = try await Self.submit(fixture)
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        let hurried = TestDatabase.current.pool { $0.lockTimeout = .seconds(1) }
+        let stores = Stores(Database(pool: hurried))
+        try await fixture.withEngine(secrets: Self.box, on: stores) { _ in
             try await eventually("the task was given back") {
                 try await fixture.attempts(id).contains { $0.outcome == .released }
             }

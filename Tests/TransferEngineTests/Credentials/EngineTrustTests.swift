@@ -30,6 +30,10 @@ import TransferTestSupport
         } _: { engine in
             for path in ["/running", "/moved"] { await origin.log.arrived(1, at: path) }
             let worker = try #require(identity.withLock { $0 })
+            // Its answer sets how long the worker is trusted; until then that is forever.
+            try await eventually("the heartbeat was answered") {
+                !worker.isTrusted(at: .now + .seconds(3600))
+            }
             worker.trust(until: .now)
             let waiting = try await fixture.submit(origin.url("/waiting"))
             engine.wake()

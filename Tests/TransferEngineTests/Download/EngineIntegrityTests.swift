@@ -222,9 +222,9 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let task = try await fixture.download(.response(503), retries: true) {
             $0.options.attemptsMax = 100
-            $0.options.timeoutForResource = .milliseconds(400)
-            $0.options.retryDelayBase = .milliseconds(100)
-            $0.options.retryDelayMax = .milliseconds(100)
+            $0.options.timeoutForResource = .seconds(8)
+            $0.options.retryDelayBase = .seconds(2)
+            $0.options.retryDelayMax = .seconds(2)
         }
         // The last attempt may have been cut off by the same time limit.
         #expect([.httpStatus, .timedOut].contains(task.failure?.code))

@@ -28,7 +28,7 @@ import TransferTestSupport
         stage.origins[2].when("/file") { .file(Self.body, etag: Self.etag, for: $0) }
         let task = try await stage.download()
         try await stage.expect(Self.body, in: task)
-        #expect(stage.bytesSent == [Self.cut, 0, Self.body.count - Self.cut])
+        #expect(await stage.bytesSent == [Self.cut, 0, Self.body.count - Self.cut])
         for requests in stage.requests.dropFirst() {
             #expect(requests.map { $0["Range"] } == ["bytes=\(Self.cut)-"])
             #expect(requests.map { $0["If-Range"] } == [Self.etag])
@@ -139,9 +139,9 @@ import TransferTestSupport
             .gated(Self.body, after: Self.cut, gate, headers: [("ETag", Self.etag)])
         )
         stage.origins[1].when("/file") { .file(Self.body, etag: Self.etag, for: $0) }
-        let task = try await stage.download { $0.options.timeoutForRequest = .seconds(2) }
+        let task = try await stage.download { $0.options.timeoutForRequest = .seconds(15) }
         try await stage.expect(Self.body, in: task)
-        #expect(stage.bytesSent == [Self.cut, Self.body.count - Self.cut])
+        #expect(await stage.bytesSent == [Self.cut, Self.body.count - Self.cut])
         #expect(try await stage.fixture.attempts(task.id).first?.failure?.code == .timedOut)
     }
 
@@ -153,7 +153,7 @@ import TransferTestSupport
         let task = try await stage.download { $0.options.checksums = [checksum] }
         try await stage.expect(Self.body, in: task)
         // Of wrong bytes nothing is kept, whatever their tag.
-        #expect(stage.bytesSent == [Self.other.count, Self.body.count])
+        #expect(await stage.bytesSent == [Self.other.count, Self.body.count])
         #expect(try await stage.fixture.attempts(task.id).first?.failure?.code == .checksumMismatch)
     }
 

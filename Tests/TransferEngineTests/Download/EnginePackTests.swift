@@ -146,7 +146,8 @@ import TransferTestSupport
         deadPacks.close()
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.expectCompletion(ids)
         }

@@ -161,7 +161,7 @@ import TransferTestSupport
             fixture,
             nil,
             SegmentedFile.once,
-            change: { $0.options.timeoutForResource = .seconds(2) }
+            change: { $0.options.timeoutForResource = .seconds(20) }
         )
         // The origin waits forever after a front that does fit.
         #expect(try await fixture.attempts(task.id).first?.failure?.code == .storageFull)

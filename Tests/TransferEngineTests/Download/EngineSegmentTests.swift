@@ -116,8 +116,10 @@ import TransferTestSupport
         let url = "http://127.0.0.1:\(proxy.port)/file"
         let id = try await fixture.submit(url) { $0.options.segmentsMax = 6 }
         let task = try await fixture.withEngine(SegmentedFile.often) { _ in
-            try await eventually("all are asked for", within: .seconds(20)) {
-                fixture.origin.log.now.requests(at: "/file").count == 6
+            // One more comes when the first connection has brought its part: the seventh, or the
+            // fifth had there been three more at first.
+            try await eventually("all are asked for") {
+                fixture.origin.log.now.requests(at: "/file").count >= 6
             }
             gate.open()
             return try await fixture.ended(id)

@@ -33,7 +33,13 @@ struct MirrorStage {
     /// The requests that each origin has got.
     var requests: [[OriginRequest]] { origins.map { $0.log.now.requests(at: "/file") } }
     /// The bytes of bodies that each has sent.
-    var bytesSent: [Int] { origins.map { $0.log.now.bytesSent["/file"] ?? 0 } }
+    var bytesSent: [Int] {
+        get async {
+            var counts: [Int] = []
+            for origin in origins { counts.append(await origin.log.bytesSent(at: "/file")) }
+            return counts
+        }
+    }
 
     func expect(
         _ body: OriginBody,

@@ -100,6 +100,8 @@ final class EngineFixture: Sendable {
         )
         configuration.retryPolicy.attemptsInBackgroundMax = 0
         configuration.transferThreads = 3
+        // No worker is late for its lease, however long a step takes.
+        configuration.lease = .seconds(600)
         change(&configuration)
         let loops = try CurlLoops(
             name: "engine-test",

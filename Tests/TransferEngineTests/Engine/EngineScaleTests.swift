@@ -74,7 +74,6 @@ import TransferTestSupport
         try await fixture.withEngine {
             $0.connectionsPerHost = 64
             $0.heartbeatInterval = .milliseconds(200)
-            $0.lease = .seconds(60)
         } _: { engine in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in 0..<Self.clients {

@@ -76,6 +76,7 @@ import TransferTestSupport
         let proxy = try await FaultProxy.beforeDatabase()
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.heartbeatInterval = .milliseconds(20)
+        configuration.lease = .seconds(600)
         let identity = WorkerIdentity(
             incarnation: try await stores.workers.registerWorker(name: "worker", leasesShards: true)
         )
@@ -111,14 +112,7 @@ import TransferTestSupport
         // All hosts are for the worker that is alive.
         let lease = try await stores.workers.leaseShards(incarnation: identity.incarnation)
         #expect(lease.shards == Set(Shard.all))
-        _ = try await aside.execute(
-            """
-            UPDATE worker SET heartbeat_at = heartbeat_at - interval '1 hour'
-            WHERE incarnation <> \(identity.incarnation)
-            """
-        )
-        // A worker that declares others dead has had its heartbeats accepted for a lease.
-        _ = try await aside.execute("UPDATE worker SET alive_since = now() - interval '1 hour'")
+        try await fixture.loseWorkers(except: identity)
         let takeover = try await stores.workers.takeOver(
             silentFor: configuration.lease,
             identity: identity

@@ -101,7 +101,8 @@ struct EngineShortageTests {
         mount.setReadOnly(true)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { engine in
             try await eventually("it is told") {
                 engine.shortages.current == [.storageUnwritable]
@@ -129,9 +130,8 @@ struct EngineShortageTests {
         mount.setReadOnly(true)
         let change: (inout EngineConfiguration) -> Void = {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
         }
-        try await fixture.withEngine(change) { engine in
+        try await fixture.withEngine(change, prepare: fixture.loseWorkers(except:)) { engine in
             try await eventually("it is told") {
                 engine.shortages.current == [.storageUnwritable]
             }

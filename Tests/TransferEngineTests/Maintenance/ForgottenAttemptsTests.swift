@@ -71,4 +71,12 @@ import TransferModel
         _ = forgotten.look([], isAnyBeingStored: false, from: Self.begin, at: end)
         #expect(forgotten.dueAt == Self.begin + .seconds(2))
     }
+
+    /// It may have been slow only because it had to wait.
+    @Test func aSlowLookDoesNotPutOffTheNextOneForLong() {
+        var forgotten = ForgottenAttempts()
+        let end = Self.begin + .seconds(10)
+        _ = forgotten.look([], isAnyBeingStored: false, from: Self.begin, at: end)
+        #expect(forgotten.dueAt == end + .seconds(30))
+    }
 }

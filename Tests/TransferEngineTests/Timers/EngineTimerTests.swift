@@ -126,8 +126,10 @@ import TransferTestSupport
         #expect(try await waits(fixture) == [.network])
         // Any response will do.
         fixture.origin.when("/probe", .response(503))
-        _ = try await probe.turn()
-        #expect(status.isReachable)
+        try await eventually("the network is there") {
+            _ = try await probe.turn()
+            return status.isReachable
+        }
         try await fixture.stores.advanceTimers(hasNetwork: status.isReachable)
         #expect(try await waits(fixture).isEmpty)
         #expect(try await launched(fixture).state == .launched)

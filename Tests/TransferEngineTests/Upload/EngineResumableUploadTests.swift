@@ -377,7 +377,8 @@ import TransferTestSupport
         origin.server.when("/there", .response(200, headers: [("Upload-Offset", "1")]))
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(id)
         }

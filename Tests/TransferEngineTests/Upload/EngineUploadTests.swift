@@ -329,7 +329,8 @@ import TransferTestSupport
         _ = try await fixture.stores.queue.claimAny(1, by: dead)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
-            $0.lease = .milliseconds(500)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
         } _: { _ in
             try await fixture.ended(id)
         }

@@ -49,7 +49,7 @@ import TransferWire
                 for _ in 0..<20 {
                     group.addTask {
                         let body = #"{"url": "http://origin.example/a"}"#
-                        return try await server.send("POST", "\(session)/tasks", body)
+                        return try await server.sendPatiently("POST", "\(session)/tasks", body)
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -102,7 +102,7 @@ import TransferWire
             try await server.register()
             let run = try await server.launch()
             try await server.change(run.id, "accept")
-            try await server.clock().pass(27)
+            try await server.clock().pass(until: 4.4, before: .deadline)
             #expect(try await server.run(run.id).reason == nil)
             try await server.expectLastEvent("background_task.expiring", nil)
         }

@@ -62,15 +62,15 @@ import TransferWire
             let given = run.deadlineAt.date.timeIntervalSince(run.launchedAt.date)
             #expect(abs(given - time) < 0.00001)
             try await server.change(run.id, "accept")
-            try await clock.pass(time - 8)
+            try await clock.pass(until: 20, before: .deadline)
             #expect(try await server.clientEvents().map(\.type) == ["background_task.launch"])
             // Early enough that its client has 4 seconds when it hears of it.
-            try await clock.pass(3.6)
+            try await clock.pass(until: 4.4, before: .deadline)
             #expect(
                 try await server.clientEvents().map(\.type)
                     == ["background_task.launch", "background_task.expiring"]
             )
-            try await clock.pass(4.4)
+            try await clock.pass(until: -1, before: .deadline)
             #expect(try await server.clientEvents().last?.type == "background_task.expired")
             #expect(try await server.run(run.id).state == "expired")
             let late = try await server.change(run.id, "complete", #"{"success": true}"#)
@@ -104,10 +104,11 @@ import TransferWire
             try await server.register()
             let clock = try await server.clock()
             let run = try await server.launch()
-            try await clock.pass(27)
+            try await clock.pass(until: 20, before: .deadline)
             try await server.change(run.id, "accept")
             try await server.change(run.id, "extend", #"{"seconds": 30}"#)
-            try await clock.pass(10)
+            // Ten seconds after its first deadline.
+            try await clock.pass(until: 20, before: .deadline)
             #expect(try await server.run(run.id).state == "running")
             let answer = try await server.change(run.id, "extend", #"{"seconds": 86400}"#)
             let last = try answer.json(RunDocument.self)
@@ -126,14 +127,13 @@ import TransferWire
             let run = try await server.launch("refresh", #""completes_with_transfers": true"#)
             try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
             try await server.change(run.id, "extend", #"{"seconds": 3600}"#)
-            try await clock.pass(596)
+            try await clock.pass(until: 4.4, before: .deadline)
             // As far as it goes already.
             try await server.change(run.id, "extend", #"{"seconds": 3600}"#)
             try await clock.pass(1)
-            #expect(
-                try await server.clientEvents().map(\.type)
-                    == ["background_task.launch", "background_task.expiring"]
-            )
+            let announcements = try await server.clientEvents()
+                .count { $0.type == "background_task.expiring" }
+            #expect(announcements == 1)
         }
     }
 

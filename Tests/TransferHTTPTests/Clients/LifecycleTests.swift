@@ -15,10 +15,9 @@ import TransferWire
         try await APIServer.run { server in
             let clock = try await server.clock()
             try await server.send("POST", "\(Self.client)/background")
-            // What the requests take passes too.
-            try await clock.pass(3)
+            try await clock.pass(until: 4.9, before: .graceEnd)
             #expect(try await server.lifecycle() == "background")
-            try await clock.pass(2.1)
+            try await clock.pass(until: -1, before: .graceEnd)
             #expect(try await server.lifecycle() == "suspended")
             try await server.send("POST", "\(Self.client)/launch")
             #expect(

@@ -14,7 +14,7 @@ import TransferWire
             let answers = try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
                 for _ in 0..<50 {
                     group.addTask {
-                        try await server.send(
+                        try await server.sendPatiently(
                             "POST",
                             "\(session)/tasks",
                             Self.body,

@@ -233,6 +233,22 @@ extension APIServer {
         return answer
     }
 
+    /// Sends a request, again and again as long as the service has no room for it.
+    func sendPatiently(
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil,
+        fields: [(String, String)] = []
+    ) async throws -> HTTPClient.Answer {
+        var answer = try await send(method, path, body, fields: fields)
+        try await eventually("there is room", within: .seconds(60)) {
+            if answer.code != .unavailable { return true }
+            answer = try await send(method, path, body, fields: fields)
+            return answer.code != .unavailable
+        }
+        return answer
+    }
+
     private static let contract = Result { try document() }
 
     /// Makes a session and returns its path.

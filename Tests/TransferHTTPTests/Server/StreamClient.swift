@@ -44,7 +44,6 @@ final class StreamClient: Sendable {
     }
 
     /// Waits for bytes, on the caller's thread; returns false at the end of the connection.
-    @discardableResult
     func receive(bytesMax: Int) -> Bool {
         let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, count in
             count = max(0, recv(descriptor, buffer.baseAddress, bytesMax, 0))

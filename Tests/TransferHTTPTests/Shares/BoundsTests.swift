@@ -117,7 +117,7 @@ import TransferWire
             let start = ContinuousClock.now
             let codes = try await withThrowingTaskGroup(of: ProblemDetails.Code?.self) { group in
                 for _ in 0..<3 {
-                    group.addTask { try await server.send("POST", path, body).code }
+                    group.addTask { try await server.sendPatiently("POST", path, body).code }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }

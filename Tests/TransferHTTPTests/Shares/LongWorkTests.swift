@@ -14,7 +14,7 @@ import TransferModel
     private let resources = RequestResources(
         of: SharedResources(bodyBytesMax: 1 << 20) { .unknown },
         for: TenantID(UUID()),
-        bodyTimeout: .seconds(1)
+        bodyTimeout: .seconds(600)
     )
 
     /// SCHED_BATCH, which Glibc's module does not have: sched(7).

@@ -25,7 +25,10 @@ import TransferTestSupport
     }
 
     @Test func besideAnotherItHasAFewAndTheOthersAreServedInTheirOrder() async throws {
-        let work = limited()
+        // Somebody else is there however long it takes.
+        let presence = TenantPresence()
+        presence.note(TenantID(UUID()), at: .now + .seconds(600))
+        let work = limited(beside: presence)
         let order = Shared<[Int]>([])
         await work.begin(of: quiet)
         for _ in 0..<Self.few { await work.begin(of: flood) }
@@ -55,7 +58,11 @@ import TransferTestSupport
     @Test func anotherTenantsOtherRequestsCountToo() async throws {
         let presence = TenantPresence()
         let (small, large) = (limited(beside: presence), limited(beside: presence))
+        let before = ContinuousClock.now
         await small.begin(of: quiet)
+        #expect(!presence.isAlone(flood, at: before))
+        // It stays there however long the rest takes.
+        presence.note(quiet, at: .now + .seconds(600))
         for _ in 0..<Self.few { await large.begin(of: flood) }
         let next = Task { await large.begin(of: flood) }
         try await eventually("a large one waits") { large.waiting(of: flood) == 1 }

@@ -18,6 +18,14 @@ struct StoreFixture: Sendable {
         isLengthVerified: true
     )
 
+    /// The settings of stores that wait longer than in service, because tests hold them up.
+    static var settings: StoreSettings {
+        var settings = StoreSettings()
+        settings.briefLockTimeout = .seconds(20)
+        settings.submissionWaitMax = .seconds(60)
+        return settings
+    }
+
     let stores: Stores
     let tenant: TenantID
     let worker: WorkerIdentity
@@ -31,7 +39,7 @@ struct StoreFixture: Sendable {
         try await ServiceRole(name: TestDatabase.serviceRole).grant(aside)
         // Nothing that a store does may need more rights than the service has.
         let pool = database.pool(connectionsMax: connectionsMax) { $0.actAsService() }
-        stores = Stores(Database(pool: pool))
+        stores = Stores(Database(pool: pool, settings: Self.settings))
         tenant = try await stores.keys.createAPIKey(
             NewAPIKey(
                 id: "test",
@@ -155,15 +163,21 @@ struct StoreFixture: Sendable {
 
     /// Waits until another connection waits for a lock that `holder` has.
     func eventuallyWaits(for holder: Connection) async throws {
-        let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
         try await eventually("somebody waits for the lock") {
-            try await count(
-                """
-                SELECT count(*) AS count FROM pg_stat_activity
-                WHERE \(pid) = ANY (pg_blocking_pids(pid))
-                """
-            ) > 0
+            try await countOfWaiting(for: holder) > 0
         }
+    }
+
+    /// Returns the number of connections that wait for a lock that `holder` has.
+    func countOfWaiting(for holder: Connection) async throws -> Int64 {
+        let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
+        // A transaction sees `pg_stat_activity` as it first was, and `pg_locks` as it is.
+        return try await count(
+            """
+            SELECT count(*) AS count FROM pg_locks
+            WHERE NOT granted AND \(pid) = ANY (pg_blocking_pids(pid))
+            """
+        )
     }
 
     func claim(

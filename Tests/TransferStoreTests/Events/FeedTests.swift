@@ -109,12 +109,14 @@ import TransferTestSupport
                 }
             }
             group.addTask {
-                while !isOver.isSet { _ = try await fixture.stores.counts.foldMoves() }
+                while !isOver.isSet, !Task.isCancelled {
+                    _ = try await fixture.stores.counts.foldMoves()
+                }
                 return []
             }
             // Another instance's readers extend the feed too.
             group.addTask {
-                while !isOver.isSet {
+                while !isOver.isSet, !Task.isCancelled {
                     _ = try await fixture.stores.events.extendFeeds(of: [fixture.tenant])
                 }
                 return []
@@ -138,7 +140,7 @@ import TransferTestSupport
         var random = SeededGenerator(state: 99)
         var found: [PositionedEvent] = []
         var place: Int64 = 0
-        while !isOver.isSet {
+        while !isOver.isSet, !Task.isCancelled {
             let page = try await fixture.stores.events.feed(
                 of: fixture.tenant,
                 after: place,

@@ -260,15 +260,7 @@ import TransferTestSupport
         _ = try await first.execute("BEGIN")
         _ = try await first.execute(ControlStore.lockRuns(of: ids[3]))
         async let changed: Void = Self.carryOut(verb, on: ids[8], fixture)
-        try await eventually("it waits") {
-            try await fixture.count(
-                """
-                SELECT count(*) AS count FROM pg_locks
-                WHERE locktype = 'advisory' AND NOT granted
-                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                """
-            ) > 0
-        }
+        try await fixture.eventuallyWaits(for: first)
         #expect(try await runs(fixture) == [20])
         _ = try await first.execute("COMMIT")
         try await changed

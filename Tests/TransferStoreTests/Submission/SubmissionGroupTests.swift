@@ -282,11 +282,7 @@ extension StoreFixture {
     fileprivate func waits(for count: Int) async throws {
         try await eventually("\(count) requests have come") {
             guard stores.submissions.gatherer.waitingCount == count - 1 else { return false }
-            let waiting: Query = """
-                SELECT count(*) AS count FROM pg_locks WHERE NOT granted
-                    AND locktype IN ('transactionid', 'tuple')
-                """
-            return try await self.count(waiting) >= 1
+            return try await countOfWaiting(for: aside) >= 1
         }
     }
 

@@ -103,7 +103,9 @@ import TransferTestSupport
         let fixture = try await fixture()
         let session = try await fill(fixture, "large")
         try await invalidate(fixture, "large")
-        let others = (0..<3).map { _ in Stores(Database(pool: TestDatabase.current.pool())) }
+        let others = (0..<3).map { _ in
+            Stores(Database(pool: TestDatabase.current.pool(), settings: StoreFixture.settings))
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for other in others {
                 group.addTask { while try await other.cancellations.continueCancellations() {} }
@@ -171,12 +173,14 @@ import TransferTestSupport
         _ = try await holder.execute(
             "SELECT 1 FROM session_progress WHERE session_id = \(held.id.uuid) FOR UPDATE"
         )
+        // They wait no longer than in service for what is held.
+        let stores = Stores(Database(pool: TestDatabase.current.pool()))
         // It is no failure that more of the other session remains.
-        while try await fixture.stores.cancellations.continueCancellations() {
+        while try await stores.cancellations.continueCancellations() {
             if try await count(fixture, ofOutstanding: other) <= 600 { break }
         }
         await #expect(throws: StoreError.self) {
-            try await fixture.stores.cancellations.continueCancellations()
+            try await stores.cancellations.continueCancellations()
         }
         #expect(try await ends(fixture, of: other) == 1)
         #expect(try await ends(fixture, of: held) == 0)

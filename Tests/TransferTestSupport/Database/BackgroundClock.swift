@@ -19,10 +19,52 @@ package struct BackgroundClock: Sendable {
         try await stores.advanceTimers(hasNetwork: hasNetwork)
     }
 
+    /// Lets time pass until the next of these moments is so many seconds ahead, or past if they are
+    /// negative, and does what is then due.
+    ///
+    /// The time that the test has really taken does not matter: it is given back. There must be
+    /// such a moment.
+    package func pass(until seconds: Double, before moment: Moment) async throws {
+        try await move(until: seconds, before: moment)
+        try await stores.advanceTimers()
+    }
+
+    /// Moves all moments so that the next of these is so many seconds ahead, or past if they are
+    /// negative.
+    package func move(until seconds: Double, before moment: Moment) async throws {
+        // One transaction, in which no time passes.
+        let measurement: Query = """
+            SELECT set_config('clock.time',
+                ((\(moment.next)) - now() - \(seconds) * interval '1 s')::text, true)
+            """
+        _ = try await connection.execute(
+            [measurement] + Self.changes(by: "current_setting('clock.time')::interval")
+        )
+    }
+
     /// Moves all moments of clients and background work into the past.
     package func move(_ seconds: Double) async throws {
         let time: Query = "\(seconds) * interval '1 s'"
         for change in Self.changes(by: time) { _ = try await connection.execute(change) }
+    }
+
+    /// A moment that clients or their background tasks come to.
+    package enum Moment: Sendable {
+        /// When a client in the background is suspended.
+        case graceEnd
+        /// When a client in the background must have ended its assertions.
+        case assertionsEnd
+        /// When a run must have ended.
+        case deadline
+
+        fileprivate var next: Query {
+            switch self {
+            case .graceEnd: "SELECT min(grace_ends_at) FROM client"
+            case .assertionsEnd: "SELECT min(assertions_end_at) FROM client"
+            case .deadline:
+                "SELECT min(deadline_at) FROM background_task_run WHERE num_nulls(ended_at) = 1"
+            }
+        }
     }
 
     private static func changes(by time: Query) -> [Query] {
@@ -57,7 +99,8 @@ package struct BackgroundClock: Sendable {
 extension Stores {
     /// Does everything that is due for clients and their background tasks.
     package func advanceTimers(hasNetwork: Bool = true) async throws {
-        while try await timers.untilNextTimer() == .zero {
+        // Nothing is asked before it is done: some of it is due for a few seconds only.
+        repeat {
             var count = try await timers.advanceClients() + timers.advanceRuns()
             let due = try await timers.dueRequests()
             if !due.isEmpty {
@@ -67,6 +110,6 @@ extension Stores {
                 )
             }
             guard count > 0 else { return }
-        }
+        } while try await timers.untilNextTimer() == .zero
     }
 }

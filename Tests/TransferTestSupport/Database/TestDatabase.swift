@@ -37,7 +37,7 @@ package final class TestDatabase: Sendable {
         self.url = url
         self.schema = schema
         self.loop = loop
-        var configuration = ConnectionConfiguration(url: url)
+        var configuration = ConnectionConfiguration(ofTestsTo: url)
         configuration.searchPath = Query.quoted(identifier: schema)
         configuration.applicationName = schema
         self.configuration = configuration
@@ -73,7 +73,7 @@ package final class TestDatabase: Sendable {
     /// closed after the test.
     package func pool(through port: UInt16, connectionsMax: Int = 1) -> ConnectionPool {
         var configuration = ConnectionConfiguration(
-            url: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
+            ofTestsTo: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
         )
         configuration.searchPath = self.configuration.searchPath
         configuration.applicationName = schema
@@ -102,7 +102,7 @@ package final class TestDatabase: Sendable {
     /// it.
     package static func connection(to url: String) async throws -> Connection {
         try await Connection.open(
-            ConnectionConfiguration(url: url),
+            ConnectionConfiguration(ofTestsTo: url),
             on: TestDatabaseCluster.shared.loop.get()
         )
     }
@@ -156,6 +156,16 @@ package final class TestDatabase: Sendable {
 }
 
 extension ConnectionConfiguration {
+    /// Creates the configuration of a test's connection, with longer times than in service.
+    ///
+    /// A test may hold a lock for as long as it polls for who waits for it. That wait still ends
+    /// before its statement's time does, so that the error names the lock.
+    init(ofTestsTo url: String) {
+        self.init(url: url)
+        connectTimeout = .seconds(60)
+        lockTimeout = .seconds(20)
+    }
+
     /// Gives connections the rights of the service, which has to be granted them before.
     package mutating func actAsService() { serverSettings["role"] = TestDatabase.serviceRole }
 }

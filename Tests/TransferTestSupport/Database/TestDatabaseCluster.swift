@@ -40,7 +40,10 @@ final class TestDatabaseCluster: Sendable {
 
     /// Executes statements in any database.
     static func execute(_ script: String, at url: String, on loop: PollLoop) async throws {
-        let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
+        let connection = try await Connection.open(
+            ConnectionConfiguration(ofTestsTo: url),
+            on: loop
+        )
         do {
             try await connection.executeScript(script)
         } catch {

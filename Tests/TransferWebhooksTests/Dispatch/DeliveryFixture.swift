@@ -143,6 +143,8 @@ final class DeliveryFixture: Sendable {
     ) async throws -> Value {
         var bounds = DeliveryBounds()
         bounds.pollInterval = .milliseconds(20)
+        // What is under way when the test has seen enough is recorded, not given back.
+        bounds.shutdownGrace = .seconds(30)
         change(&bounds)
         let dispatcher = WebhookDispatcher(
             stores: WebhookStores(stores.database),

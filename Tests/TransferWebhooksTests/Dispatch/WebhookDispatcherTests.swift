@@ -132,6 +132,9 @@ struct WebhookDispatcherTests {
             // The dead subscription alone has more due pairs than there are places.
             $0.pairsMax = 8
             $0.shutdownGrace = .zero
+            // No dead one is given up, and tried again, before the living ones have all.
+            $0.messageTimeout = .seconds(60)
+            $0.lease = .seconds(300)
         }) { _ in
             _ = try await fixture.receiver.messages(24, at: "/living")
             _ = try await fixture.receiver.messages(4, at: "/dead")

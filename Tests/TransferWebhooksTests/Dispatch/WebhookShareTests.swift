@@ -28,7 +28,12 @@ import TransferWebhooks
             .replacingOccurrences(of: "127.0.0.1", with: "localhost")
         try await fixture.subscribe(url: url, tenant: other)
         try await fixture.happen(1)
-        try await fixture.withDispatcher({ $0.shutdownGrace = .zero }) { _ in
+        try await fixture.withDispatcher({
+            $0.shutdownGrace = .zero
+            // No silent one is given up, and tried again, before the others have theirs.
+            $0.messageTimeout = .seconds(60)
+            $0.lease = .seconds(300)
+        }) { _ in
             try await eventually("the silent ones have what they may have") {
                 fixture.receiver.log.now.requestsOpen >= 96
             }

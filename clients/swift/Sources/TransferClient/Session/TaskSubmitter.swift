@@ -131,7 +131,7 @@ final class TaskSubmitter: Sendable {
                 return
             } catch {
                 let faults = Self.faults(error, count: part.count)
-                guard !faults.isEmpty, faults.count < part.count else {
+                guard !faults.isEmpty else {
                     for (task, _) in part { await session.refused(task, error) }
                     return
                 }
