@@ -1,6 +1,8 @@
 package import TransferStore
 
 /// The stores that the engine works with.
+///
+/// One reference, because each piece of work copies them.
 package final class EngineStores: Sendable {
     package let control: ControlStore
     package let cancellations: CancellationStore

@@ -1,6 +1,8 @@
 package import TransferStore
 
 /// The stores that requests use.
+///
+/// One reference, because each piece of work copies them.
 package final class APIStores: Sendable {
     package let tenants: TenantStore
     package let keys: KeyStore

@@ -5,9 +5,16 @@ import TransferModel
 ///
 /// A verb of a store is one statement, or a few in one implicit transaction. It happens as a whole
 /// or not at all, and has been committed durably when it returns.
+///
+/// It is a reference because every store has one, and requests copy the stores.
 package final class Database: Sendable {
     private let pool: ConnectionPool
     let settings: StoreSettings
+    /// The query that bounds a transaction's waits for locks by ``StoreSettings/briefLockTimeout``.
+    ///
+    /// The transaction waits only as long as others can wait for it; its remaining work is found
+    /// again or divided.
+    let briefLocks: Query
     /// The number of tries of a transaction that the server keeps undoing.
     private static let triesMax = 5
 
@@ -31,6 +38,8 @@ package final class Database: Sendable {
     package init(pool: ConnectionPool, settings: StoreSettings = StoreSettings()) {
         self.pool = pool
         self.settings = settings
+        let timeout = "\(settings.briefLockTimeout.milliseconds)ms"
+        briefLocks = "SELECT set_config('lock_timeout', \(timeout), true)"
     }
 
     /// Seals what is secret in rows, and opens it.
@@ -102,15 +111,6 @@ package final class Database: Sendable {
             case .plannedAnew: "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
             }
         }
-    }
-
-    /// The query that bounds a transaction's waits for locks by ``StoreSettings/briefLockTimeout``.
-    ///
-    /// The transaction waits only as long as others can wait for it; its remaining work is found
-    /// again or divided.
-    var briefLocks: Query {
-        let timeout = "\(settings.briefLockTimeout.milliseconds)ms"
-        return "SELECT set_config('lock_timeout', \(timeout), true)"
     }
 
     /// Runs `query` in a transaction of its own with `settings`.

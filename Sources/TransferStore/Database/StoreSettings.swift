@@ -1,7 +1,7 @@
 import TransferModel
 package import TransferSecrets
 
-/// The operator's settings for all tenants.
+/// The settings that hold for all tenants.
 package struct StoreSettings: Sendable {
     /// The time for which an ended task is kept if its session does not say.
     package var resultRetention = SessionConfiguration.resultRetentionDefault

@@ -1,6 +1,8 @@
 package import TransferStore
 
 /// The stores that deliveries are made from.
+///
+/// One reference, because each piece of work copies them.
 package final class WebhookStores: Sendable {
     package let events: EventStore
     package let deliveries: DeliveryStore

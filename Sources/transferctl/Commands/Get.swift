@@ -69,25 +69,21 @@ struct Get: AsyncParsableCommand {
             service: service,
             delegate: listener
         )
+        let found = try await takeOver(session, reporter, beside: urls)
+        let new = urls.map { task(for: $0, in: session) }
+        let tasks = found + new
+        reporter.update { progress, _ in progress.add(tasks.count) }
         let saver = ResultSaver(folder: folder, reporter: reporter)
-        let (name, output, checksum, json) = (self.session, output, checksum, json)
-        // Empty until all are known; the new ones are submitted only then.
-        let known = Mutex<[TransferTask]>([])
+        let (name, output, json) = (self.session, output, json)
         try await Interruption.handling(reporter) {
-            let areKnown = known.withLock { !$0.isEmpty }
-            return (areKnown || urls.isEmpty ? "" : "The new ones may not have been submitted. ")
-                + "Continue: transferctl get --session \(name) --output \(output)"
+            "Continue: transferctl get --session \(name) --output \(output)"
         } detach: {
             try await session.close()
         } cancel: {
             try await session.close()
-            try await Self.cancel(known.withLock { $0 }, at: service)
+            try await Self.cancel(tasks, at: service)
         } _: {
-            let found = try await Self.takeOver(session, reporter, beside: urls)
-            let new = urls.map { Self.task(for: $0, checksum, in: session) }
-            let tasks = found + new
-            known.withLock { $0 = tasks }
-            reporter.update { progress, _ in progress.add(tasks.count) }
+            // Only now: an interruption says what becomes of what was submitted.
             for task in new { task.resume() }
             try await reporter.whileShowing {
                 try await Self.take(tasks, listener, reporter) { task in
@@ -105,7 +101,7 @@ struct Get: AsyncParsableCommand {
     }
 
     /// Takes over the downloads of a command that was stopped.
-    private static func takeOver(
+    private func takeOver(
         _ session: TransferSession,
         _ reporter: ProgressReporter,
         beside urls: [String]
@@ -138,11 +134,7 @@ struct Get: AsyncParsableCommand {
     }
 
     /// Returns a download that has not been submitted.
-    private static func task(
-        for url: String,
-        _ checksum: [String],
-        in session: TransferSession
-    ) -> TransferTask {
+    private func task(for url: String, in session: TransferSession) -> TransferTask {
         let checksums = checksum.map { text in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             return (parts[0], JSONValue.string(parts.count > 1 ? parts[1] : ""))

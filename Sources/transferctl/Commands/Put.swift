@@ -58,6 +58,7 @@ struct Put: AsyncParsableCommand {
             try await session.close()
             try await Self.cancel(task, at: service)
         } _: {
+            // Only now: an interruption says what becomes of what was submitted.
             task.resume()
             let body = try await reporter.whileShowing {
                 try await task.result().data(upTo: Self.responseBytesMax)

@@ -15,6 +15,7 @@ import TransferWire
         let services = [
             try await ServiceProcess(in: directory), try await ServiceProcess(in: directory),
         ]
+        // Its connections end with the answers, so that none of them is counted below.
         let owner = try HTTPClient(services[0], key: directory.apiKey())
         #expect(await owner.status("PUT", "/v1/sessions/s", "{}") == 201)
         let created = try await directory.run("keys", "create", "--name", "old")
