@@ -79,7 +79,7 @@ extension Answer: ResponseGenerator {
         if isReplay { headers[.idempotencyReplayed] = "true" }
         if let etag {
             headers[.eTag] = etag
-            let known = request.method == .get ? request.headers[.ifNoneMatch] : nil
+            let known = request.method == .get ? request.headers.value(of: .ifNoneMatch) : nil
             if let known, EntityTag.lists(known, etag) {
                 headers[.contentType] = nil
                 return Response(status: .notModified, headers: headers)

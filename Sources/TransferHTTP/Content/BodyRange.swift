@@ -22,8 +22,8 @@ struct BodyRange: Equatable {
     )
 
     init(_ fields: HTTPFields) throws(Problem) {
-        let length = fields[.contentLength].flatMap { Int64($0) }
-        guard let field = fields[.contentRange] else {
+        let length = fields.contentLength.map(Int64.init)
+        guard let field = fields.value(of: .contentRange) else {
             (start, end, total) = (0, length, length)
             return
         }

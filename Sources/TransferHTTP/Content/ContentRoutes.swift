@@ -48,7 +48,7 @@ struct ContentRoutes: Sendable {
         guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
         let etag = "\"\(task.id)-\(file.tag)\""
         var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
-        if fields[.ifNoneMatch].map({ EntityTag.lists($0, etag) }) ?? false {
+        if fields.value(of: .ifNoneMatch).map({ EntityTag.lists($0, etag) }) ?? false {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
@@ -57,8 +57,8 @@ struct ContentRoutes: Sendable {
         headers[.reprDigest] = Self.digest(of: result)
         // RFC 9110 §13.1.5: the range counts only for the same bytes of which the client has a
         // part.
-        let isSame = fields[.ifRange].map { $0 == etag } ?? true
-        switch ByteRange(isSame ? fields[.range] : nil, size: file.size) {
+        let isSame = fields.value(of: .ifRange).map { $0 == etag } ?? true
+        switch ByteRange(isSame ? fields.value(of: .range) : nil, size: file.size) {
         case .whole:
             return Response(status: .ok, headers: headers, body: body(file, 0..<file.size))
         case .part(let range):

@@ -51,7 +51,7 @@ struct EventQuery: Sendable {
         } else {
             filter = nil
         }
-        let field = request.headers[.lastEventID]
+        let field = request.headers.value(of: .lastEventID)
         let last = try EventCursor.read(field == "" ? nil : field, from: "Last-Event-ID")
         guard Self.wantsStream(request.headers) else {
             after = position

@@ -39,7 +39,9 @@ struct PageRoutes: Sendable {
         headers[.contentSecurityPolicy] = Self.contentSecurityPolicy
         headers[.crossOriginOpenerPolicy] = "same-origin"
         headers[.crossOriginResourcePolicy] = "same-origin"
-        let isCurrent = request.headers[.ifNoneMatch].map { EntityTag.lists($0, file.etag) }
+        let isCurrent = request.headers.value(of: .ifNoneMatch).map {
+            EntityTag.lists($0, file.etag)
+        }
         if isCurrent == true { return Response(status: .notModified, headers: headers) }
         headers[.contentType] = file.mediaType
         return Response(

@@ -20,18 +20,18 @@ extension Request {
 
     /// Whether the client sends a body, by its head (RFC 9112, §6.3).
     var bringsBody: Bool {
-        headers[.transferEncoding] != nil
-            || headers[.contentLength].flatMap(Int.init) ?? 0 > 0
+        headers.contains(.transferEncoding)
+            || headers.contentLength ?? 0 > 0
     }
 
     /// Returns the bytes of the body, which must be declared as JSON unless it is empty.
     func jsonBody() async throws -> [UInt8] {
         let bytes = try await collect()
         await RequestResources.current?.beginWork()
-        if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
+        if let announced = headers.contentLength, announced != bytes.count {
             throw Self.incomplete
         }
-        if !bytes.isEmpty || headers[.contentType] != nil {
+        if !bytes.isEmpty || headers.contains(.contentType) {
             let isChange = method == .patch && hasMediaType(Self.mergePatchType)
             try checkMediaType(isChange ? Self.mergePatchType : "application/json")
         }
@@ -45,8 +45,10 @@ extension Request {
 
     /// The media type and its parameters, in lower case.
     private var mediaTypeParts: [Substring] {
-        (headers[.contentType] ?? "").lowercased().utf8.split(separator: UInt8(ascii: ";"))
-            .map { Substring($0).trimmed }
+        (headers.value(of: .contentType) ?? "").lowercased().utf8.split(
+            separator: UInt8(ascii: ";")
+        )
+        .map { Substring($0).trimmed }
     }
 
     private static func isMediaType(_ parts: [Substring], _ type: String) -> Bool {
@@ -61,7 +63,8 @@ extension Request {
         let isUTF8 = parts.dropFirst().allSatisfy {
             $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
         }
-        let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
+        let isPlain =
+            headers.value(of: .contentEncoding).map { $0.lowercased() == "identity" } ?? true
         guard Self.isMediaType(parts, type), isUTF8, isPlain else {
             throw Problem(.unsupportedMediaType, "Send `\(type)` in UTF-8, not compressed.")
         }
@@ -69,7 +72,7 @@ extension Request {
 
     private func collect() async throws -> [UInt8] {
         let resources = RequestResources.current
-        let announced = headers[.contentLength].flatMap(Int.init)
+        let announced = headers.contentLength
         // At once, before the client sends them.
         guard announced ?? 0 <= Self.bodyBytesMax else { throw Self.tooLarge }
         var collector = BodyCollector(resources)

@@ -27,7 +27,7 @@ extension APIResponder {
                         )
                     ),
                     connections: connections,
-                    threads: resources.requestThreads,
+                    loops: resources.requestLoops,
                     certificate: certificate
                 )
             },

@@ -82,7 +82,7 @@ package struct APIResponder: HTTPResponder {
             route: context.endpointPath,
             status: Int(response.status.code),
             after: duration,
-            waits: request.headers[.prefer] != nil
+            waits: request.headers.contains(.prefer)
         )
         logger.log(
             level: response.status.kind == .serverError ? .error : .debug,
@@ -242,7 +242,7 @@ package struct APIResponder: HTTPResponder {
     private static func addSecurityFields(to fields: inout HTTPFields) {
         fields[.xContentTypeOptions] = "nosniff"
         fields[.referrerPolicy] = "no-referrer"
-        guard fields[.contentSecurityPolicy] == nil else { return }
+        guard !fields.contains(.contentSecurityPolicy) else { return }
         fields[.cacheControl] = "no-store"
         fields[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
     }

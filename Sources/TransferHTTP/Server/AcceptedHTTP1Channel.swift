@@ -12,7 +12,7 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
 
     let http1: HTTP1Channel
     let connections: ConnectionRegistry
-    let threads: RequestThreads
+    let loops: RequestLoops
     /// Encrypts the connections; nil for plain HTTP.
     let certificate: ServerCertificate?
 
@@ -50,8 +50,12 @@ struct AcceptedHTTP1Channel: ServerChildChannel {
 
     func handle(value: AcceptedConnection, logger: Logger) async {
         guard let connection = value.take() else { return }
-        let address = PeerAddress(connection.channel.remoteAddress)
-        await ConnectionTurn(of: address, on: threads).run {
+        let channel = connection.channel
+        let turn = ConnectionTurn(
+            of: PeerAddress(channel.remoteAddress),
+            in: loops.turns(on: channel.eventLoop)
+        )
+        await turn.run {
             await http1.handle(value: connection, logger: logger)
         }
     }

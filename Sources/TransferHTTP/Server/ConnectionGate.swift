@@ -112,8 +112,12 @@ final class ConnectionGate: ChannelDuplexHandler {
 
 // Inbound.
 extension ConnectionGate {
+    /// Passes on the wish for bytes unless some are held.
+    ///
+    /// While a request is answered, too: stopping and asking again costs two system calls a request,
+    /// and a client that waits for its answer sends nothing.
     func read(context: ChannelHandlerContext) {
-        guard !machine.holdsInput, held.readableBytes == 0 else {
+        guard held.readableBytes == 0 else {
             isReadWanted = true
             return
         }
@@ -205,8 +209,7 @@ extension ConnectionGate {
         feed(context)
         // No earlier input asks for the bytes any more.
         context.fireChannelReadComplete()
-        guard isReadWanted, held.readableBytes == 0, !machine.holdsInput else { return }
-        read(context: context)
+        if isReadWanted { read(context: context) }
     }
 }
 

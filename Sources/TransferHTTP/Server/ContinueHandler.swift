@@ -14,7 +14,8 @@ final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data),
-            head.headerFields[.expect]?.lowercased() == "100-continue", Self.mayBeRead(head)
+            head.headerFields.value(of: .expect)?.lowercased() == "100-continue",
+            Self.mayBeRead(head)
         {
             let interim = HTTPResponse(status: .continue)
             context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
@@ -25,7 +26,7 @@ final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Returns whether a body of the announced length may be accepted: only the bytes of an upload,
     /// which are put, may be more than a document.
     private static func mayBeRead(_ head: HTTPRequest) -> Bool {
-        let announced = head.headerFields[.contentLength].flatMap(Int.init) ?? 0
+        let announced = head.headerFields.contentLength ?? 0
         return announced <= Request.bodyBytesMax || head.method == .put
     }
 }

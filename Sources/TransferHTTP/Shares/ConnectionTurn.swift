@@ -1,7 +1,7 @@
 import Synchronization
 import TransferModel
 
-/// A connection's place among those that take turns on the ``RequestThreads``.
+/// A connection's place among those that take turns in its event loop's ``RequestTurns``.
 final class ConnectionTurn: TaskExecutor {
     /// Whose turn it is.
     enum Owner: Hashable, Sendable {
@@ -16,12 +16,12 @@ final class ConnectionTurn: TaskExecutor {
     /// The number of requests that may be refused in a row before an answer waits.
     static let refusalsMax = 256
 
-    private let threads: RequestThreads
+    private let turns: RequestTurns
     private let latestOwner: Mutex<Owner>
     private let refusals = Atomic(0)
 
-    init(of address: PeerAddress?, on threads: RequestThreads) {
-        self.threads = threads
+    init(of address: PeerAddress?, in turns: RequestTurns) {
+        self.turns = turns
         latestOwner = Mutex(.address(address))
     }
 
@@ -42,7 +42,7 @@ final class ConnectionTurn: TaskExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        threads.enqueue(UnownedJob(job), of: self)
+        turns.enqueue(UnownedJob(job), of: self)
     }
 
     /// Runs `work` and all that it awaits in this turn.

@@ -56,7 +56,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
         switch part {
         case .head(let request):
-            bodyBytesLeft = request.headerFields[.contentLength].flatMap(Int.init)
+            bodyBytesLeft = request.headerFields.contentLength
             connection?.headRead()
         case .body(let bytes):
             bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
@@ -109,7 +109,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let answer):
-            let isClosing = answer.headerFields[.connection] == "close"
+            let isClosing = answer.headerFields.value(of: .connection) == "close"
             if answer.status.kind != .informational {
                 connection?.answerBegins(closing: isClosing)
             }

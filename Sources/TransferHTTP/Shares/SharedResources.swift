@@ -19,8 +19,8 @@ final class SharedResources: Sendable {
     let smallWork: RequestWork
     /// Requests for lists or for many tasks while they are worked on.
     let largeWork: RequestWork
-    /// The threads that requests run on.
-    let requestThreads = RequestThreads()
+    /// The event loops that requests run on.
+    let requestLoops = RequestLoops()
     /// The thread on which large bodies are gathered as they arrive; not behind what takes long.
     let bodyThread = LongWorkThreads(count: 1)
     /// The threads for the JSON of many tasks.

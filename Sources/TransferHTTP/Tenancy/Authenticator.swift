@@ -59,7 +59,8 @@ final class Authenticator: Sendable {
         of fields: HTTPFields,
         from address: @autoclosure () -> PeerAddress? = nil
     ) async throws -> Caller {
-        guard let header = fields[.authorization], let token = Self.bearerToken(header) else {
+        guard let header = fields.value(of: .authorization), let token = Self.bearerToken(header)
+        else {
             throw Problem(
                 .unauthorized,
                 "Send the API key as `Authorization: Bearer tdk_…`."
@@ -73,7 +74,7 @@ final class Authenticator: Sendable {
 
     /// Returns the identifier of the key in `fields`, which may be any; nil without one.
     static func identifier(of fields: HTTPFields) -> String? {
-        fields[.authorization].flatMap(bearerToken).flatMap { APIKey($0)?.id }
+        fields.value(of: .authorization).flatMap(bearerToken).flatMap { APIKey($0)?.id }
     }
 
     /// Forgets a key that this instance has revoked.

@@ -113,6 +113,20 @@ import TransferWire
         }
     }
 
+    /// What is sent while an answer is under way is left in the sockets, which hold some megabytes.
+    @Test func whatIsSentAheadStaysWithTheClient() async throws {
+        try await APIServer.run { server in
+            let stream = try server.stream("\(try await server.session())/events")
+            try await eventually("the answer is under way") { !stream.head.isEmpty }
+            let request = Self.front("GET", "/livez", server)
+            let requests = Array(repeatElement(request, count: 16 * 1024).joined())
+            let mebibytes = try await onThread { try stream.sendAhead(requests, mebibytesMax: 64) }
+            #expect(mebibytes < 32)
+            #expect(!stream.isEnded)
+            stream.goAway()
+        }
+    }
+
     @Test func silentConnectionsGoForThoseThatAsk() async throws {
         let bounds = Self.bounds {
             $0.perAddressMax = 16

@@ -35,6 +35,32 @@ final class StreamClient: Sendable {
         }
     }
 
+    /// Sends `bytes` again and again until nothing has been taken for three seconds.
+    ///
+    /// - Returns: the mebibytes that were taken, `mebibytesMax` at most.
+    func sendAhead(_ bytes: [UInt8], mebibytesMax: Int) throws -> Int {
+        var count = 0
+        while count < mebibytesMax << 20 {
+            let sent = bytes.withUnsafeBytes { bytes in
+                let offset = count % bytes.count
+                return Glibc.send(
+                    descriptor,
+                    bytes.baseAddress?.advanced(by: offset),
+                    bytes.count - offset,
+                    Int32(MSG_NOSIGNAL | MSG_DONTWAIT)
+                )
+            }
+            if sent > 0 {
+                count += sent
+            } else {
+                guard errno == EAGAIN else { throw HTTPClient.Failure(step: "send", code: errno) }
+                var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                if poll(&watched, 1, 3000) == 0 { break }
+            }
+        }
+        return count >> 20
+    }
+
     deinit { close(descriptor) }
 
     func startReading() {

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 import TransferModel
@@ -40,7 +42,7 @@ import TransferTestSupport
     }
 
     @Test func manyRefusalsInARowAreFutile() {
-        let turn = ConnectionTurn(of: nil, on: RequestThreads())
+        let turn = ConnectionTurn(of: nil, in: Self.turns)
         for _ in 0..<2 {
             for _ in 0..<ConnectionTurn.refusalsMax { #expect(!turn.isFutile(after: 400)) }
             #expect(turn.isFutile(after: 404))
@@ -78,49 +80,47 @@ import TransferTestSupport
         return all
     }
 
+    private static var turns: RequestTurns {
+        RequestTurns(on: MultiThreadedEventLoopGroup.singleton.next())
+    }
+
     /// What a quiet tenant does runs before what a loud one has had ready for longer.
-    ///
-    /// One thread alone does all of it: of two, one may take its job and note it much later.
     @Test func aQuietTenantWaitsForNoQueue() async throws {
-        let threads = RequestThreads()
-        let quiet = ConnectionTurn(of: nil, on: threads)
+        // Of its own, because it is blocked for a while.
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let turns = RequestTurns(on: group.next())
+        let quiet = ConnectionTurn(of: nil, in: turns)
         quiet.owner = .tenant(TenantID(UUID()))
-        let loud = ConnectionTurn(of: nil, on: threads)
+        let loud = ConnectionTurn(of: nil, in: turns)
         loud.owner = .tenant(TenantID(UUID()))
         let order = Shared<[String]>([])
         let gate = DispatchSemaphore(value: 0)
-        let blocked = Shared(0)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { for _ in 0..<RequestThreads.count { gate.signal() } }
-            for _ in 0..<RequestThreads.count {
-                group.addTask(executorPreference: loud) {
-                    blocked.value.withLock { $0 += 1 }
-                    gate.wait()
-                }
+        let isBlocked = Shared(false)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            defer { gate.signal() }
+            tasks.addTask(executorPreference: loud) {
+                isBlocked.value.withLock { $0 = true }
+                gate.wait()
             }
-            try await eventually("all threads are busy") {
-                blocked.value.withLock { $0 } == RequestThreads.count
-            }
+            try await eventually("the loop is busy") { isBlocked.value.withLock { $0 } }
             for _ in 0..<1000 {
-                group.addTask(executorPreference: loud) {
+                tasks.addTask(executorPreference: loud) {
                     order.value.withLock { $0.append("loud") }
                 }
             }
-            group.addTask(executorPreference: quiet) {
+            tasks.addTask(executorPreference: quiet) {
                 order.value.withLock { $0.append("quiet") }
             }
-            gate.signal()
-            try await eventually("one thread has run all") {
-                order.value.withLock { $0.count } == 1001
-            }
         }
+        try await group.shutdownGracefully()
         let position = try #require(order.value.withLock { $0.firstIndex(of: "quiet") })
         #expect(position <= 1)
+        #expect(order.value.withLock { $0.count } == 1001)
     }
 
-    /// The steps of a request run on these threads, and those behind its key in its tenant's turn.
+    /// The steps of a request run in its connection's turn, and those behind its key in its tenant's.
     @Test func aRequestTakesTheTurnOfItsTenant() async throws {
-        let turn = ConnectionTurn(of: nil, on: RequestThreads())
+        let turn = ConnectionTurn(of: nil, in: Self.turns)
         await turn.run {
             #expect(ConnectionTurn.current === turn)
             withUnsafeCurrentTask { task in

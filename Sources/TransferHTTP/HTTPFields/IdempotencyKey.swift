@@ -33,7 +33,7 @@ struct IdempotencyKey: Sendable {
     }
 
     static func key(of request: Request) throws(Problem) -> [UInt8]? {
-        guard let field = request.headers[.idempotencyKey] else { return nil }
+        guard let field = request.headers.value(of: .idempotencyKey) else { return nil }
         guard let key = parse(Array(field.utf8)) else {
             throw Problem(
                 .invalidIdempotencyKey,
