@@ -39,33 +39,32 @@ extension Request {
     }
 
     /// Returns whether the body is declared as `type`, with any parameters.
-    func hasMediaType(_ type: String) -> Bool {
-        Self.isMediaType(mediaTypeParts, type)
-    }
+    func hasMediaType(_ type: String) -> Bool { parameters(ofMediaType: type) != nil }
 
-    /// The media type and its parameters, in lower case.
-    private var mediaTypeParts: [Substring] {
-        (headers.value(of: .contentType) ?? "").lowercased().utf8.split(
-            separator: UInt8(ascii: ";")
-        )
-        .map { Substring($0).trimmed }
-    }
-
-    private static func isMediaType(_ parts: [Substring], _ type: String) -> Bool {
-        parts.first.map { $0 == type } ?? false
+    /// Returns the parameters of the body's media type in lower case; nil unless that is `type`
+    /// (RFC 9110 §8.3).
+    private func parameters(ofMediaType type: String) -> ArraySlice<Substring>? {
+        let declared = headers.value(of: .contentType) ?? ""
+        // As nearly all clients send it.
+        if declared == type { return [] }
+        guard declared.utf8.count >= type.utf8.count else { return nil }
+        let parts = declared.lowercased().utf8.split(separator: UInt8(ascii: ";"))
+            .map { Substring($0).trimmed }
+        return parts.first.map { $0 == type } ?? false ? parts.dropFirst() : nil
     }
 
     /// Checks the media type of the body.
     ///
     /// - Throws: ``Problem`` unless the body is declared as plain `type` in UTF-8.
     func checkMediaType(_ type: String) throws(Problem) {
-        let parts = mediaTypeParts
-        let isUTF8 = parts.dropFirst().allSatisfy {
-            $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
-        }
+        let parameters = parameters(ofMediaType: type)
+        let isUTF8 =
+            parameters?.allSatisfy {
+                $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
+            } ?? false
         let isPlain =
             headers.value(of: .contentEncoding).map { $0.lowercased() == "identity" } ?? true
-        guard Self.isMediaType(parts, type), isUTF8, isPlain else {
+        guard isUTF8, isPlain else {
             throw Problem(.unsupportedMediaType, "Send `\(type)` in UTF-8, not compressed.")
         }
     }

@@ -15,9 +15,10 @@ package final class ConnectionRegistry: Sendable {
         case none
     }
 
-    private struct Entry {
+    /// What is known of a connection; a reference, because each request asks for it several times.
+    private final class Entry {
         let address: PeerAddress?
-        var admission: Admission
+        let admission: Admission
         /// A function that closes the connection unless a request has arrived on it.
         let closeIfWaiting: @Sendable () -> Void
         /// The time since which it waits for a request; nil while one is answered.
@@ -26,6 +27,17 @@ package final class ConnectionRegistry: Sendable {
         var tenant: TenantID?
         /// Whether the connection has been told to close, and is no longer counted.
         var isLeaving = false
+
+        init(
+            address: PeerAddress?,
+            admission: Admission,
+            closeIfWaiting: @escaping @Sendable () -> Void
+        ) {
+            self.address = address
+            self.admission = admission
+            self.closeIfWaiting = closeIfWaiting
+            waitsSince = .now
+        }
     }
 
     private struct State {
@@ -58,7 +70,7 @@ package final class ConnectionRegistry: Sendable {
     ) -> Admission {
         let address = PeerAddress(channel.remoteAddress)
         let (admission, leaving) = state.withLock { state in
-            var leaving: [Entry] = []
+            var leaving: [@Sendable () -> Void] = []
             let hasRoom = makeRoom(for: address, &state, &leaving)
             var admission = hasRoom ? Admission.all : .healthAlone
             if !hasRoom, state.reserveCount >= bounds.reserve {
@@ -69,14 +81,13 @@ package final class ConnectionRegistry: Sendable {
             let entry = Entry(
                 address: address,
                 admission: admission,
-                closeIfWaiting: closeIfWaiting,
-                waitsSince: .now
+                closeIfWaiting: closeIfWaiting
             )
             count(entry, by: 1, &state)
             state.entries[ObjectIdentifier(channel)] = entry
             return (admission, leaving)
         }
-        for entry in leaving { entry.closeIfWaiting() }
+        for close in leaving { close() }
         return admission
     }
 
@@ -92,14 +103,17 @@ package final class ConnectionRegistry: Sendable {
 
     /// Notes that a request is being answered; a connection that was to close stays.
     func setBusy(_ channel: any Channel) {
-        change(channel) { entry in
+        state.withLock { state in
+            guard let entry = state.entries[ObjectIdentifier(channel)] else { return }
             entry.waitsSince = nil
-            entry.isLeaving = false
+            if entry.isLeaving { change(entry, &state) { $0.isLeaving = false } }
         }
     }
 
     /// Notes that the next request may come.
-    func setWaiting(_ channel: any Channel) { change(channel) { $0.waitsSince = .now } }
+    func setWaiting(_ channel: any Channel) {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.waitsSince = .now }
+    }
 
     /// Whether a connection gets nothing but health.
     func isHealthAlone(_ channel: any Channel) -> Bool {
@@ -110,20 +124,20 @@ package final class ConnectionRegistry: Sendable {
     ///
     /// - Throws: ``Problem`` when the tenant has the maximum number of connections.
     func claim(_ channel: any Channel, for tenant: TenantID) throws(Problem) {
-        var leaving: [Entry] = []
+        var leaving: [@Sendable () -> Void] = []
         let isClaimed = state.withLock { state in
-            let id = ObjectIdentifier(channel)
-            guard let entry = state.entries[id], entry.tenant != tenant else { return true }
+            guard let entry = state.entries[ObjectIdentifier(channel)], entry.tenant != tenant
+            else { return true }
             if state.countByTenant[tenant, default: 0] >= bounds.perTenantMax {
                 evict(batch(of: bounds.perTenantMax), &state, &leaving) { $0.tenant == tenant }
             }
             guard state.countByTenant[tenant, default: 0] < bounds.perTenantMax else {
                 return false
             }
-            change(id, &state) { $0.tenant = tenant }
+            change(entry, &state) { $0.tenant = tenant }
             return true
         }
-        for entry in leaving { entry.closeIfWaiting() }
+        for close in leaving { close() }
         guard isClaimed else { throw Problem(exhausted: .tenantConnections) }
     }
 
@@ -132,7 +146,7 @@ package final class ConnectionRegistry: Sendable {
     private func makeRoom(
         for address: PeerAddress?,
         _ state: inout State,
-        _ leaving: inout [Entry]
+        _ leaving: inout [@Sendable () -> Void]
     ) -> Bool {
         if let address, state.countByAddress[address, default: 0] >= bounds.perAddressMax {
             evict(batch(of: bounds.perAddressMax), &state, &leaving) { $0.address == address }
@@ -159,35 +173,24 @@ package final class ConnectionRegistry: Sendable {
     private func evict(
         _ most: Int,
         _ state: inout State,
-        _ leaving: inout [Entry],
+        _ leaving: inout [@Sendable () -> Void],
         where group: (Entry) -> Bool
     ) {
-        let waiting = state.entries.compactMap { id, entry in
+        let waiting = state.entries.values.compactMap { entry in
             let isCandidate = !entry.isLeaving && group(entry)
-            return isCandidate ? entry.waitsSince.map { (id: id, since: $0) } : nil
+            return isCandidate ? entry.waitsSince.map { (entry: entry, since: $0) } : nil
         }
-        for (id, _) in waiting.sorted(by: { $0.since < $1.since }).prefix(most) {
-            change(id, &state) { $0.isLeaving = true }
-            if let entry = state.entries[id] { leaving.append(entry) }
+        for (entry, _) in waiting.sorted(by: { $0.since < $1.since }).prefix(most) {
+            change(entry, &state) { $0.isLeaving = true }
+            leaving.append(entry.closeIfWaiting)
         }
     }
 
-    private func change(_ channel: any Channel, _ body: (inout Entry) -> Void) {
-        state.withLock { change(ObjectIdentifier(channel), &$0, body) }
-    }
-
-    private func change(
-        _ id: ObjectIdentifier,
-        _ state: inout State,
-        _ body: (inout Entry) -> Void
-    ) {
-        guard let before = state.entries[id] else { return }
-        var after = before
-        body(&after)
-        state.entries[id] = after
-        guard before.isLeaving != after.isLeaving || before.tenant != after.tenant else { return }
-        if !before.isLeaving { count(before, by: -1, &state) }
-        if !after.isLeaving { count(after, by: 1, &state) }
+    /// Changes what an entry is counted by.
+    private func change(_ entry: Entry, _ state: inout State, _ body: (Entry) -> Void) {
+        if !entry.isLeaving { count(entry, by: -1, &state) }
+        body(entry)
+        if !entry.isLeaving { count(entry, by: 1, &state) }
     }
 
     private func count(_ entry: Entry, by step: Int, _ state: inout State) {

@@ -16,7 +16,8 @@ package struct APIKey: Sendable, CustomStringConvertible {
 
     /// The public identifier, which names the key in the database and in logs.
     package let id: String
-    private let secret: String
+    /// The hexadecimal digits of the secret.
+    private let secret: [UInt8]
 
     /// Generates a new key from the system's random source.
     package static func generate() -> APIKey {
@@ -31,7 +32,7 @@ package struct APIKey: Sendable, CustomStringConvertible {
         )
     }
 
-    private init(id: String, secret: String) {
+    private init(id: String, secret: [UInt8]) {
         self.id = id
         self.secret = secret
     }
@@ -40,7 +41,8 @@ package struct APIKey: Sendable, CustomStringConvertible {
     ///
     /// - Returns: nil when it has another form or its checksum is wrong.
     package init?(_ text: String) {
-        let parts = Array(text.utf8).split(
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(
             separator: UInt8(ascii: "_"),
             maxSplits: 4,
             omittingEmptySubsequences: false
@@ -48,11 +50,11 @@ package struct APIKey: Sendable, CustomStringConvertible {
         guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8),
             Self.isID(parts[1]),
             parts[2].count == 2 * Self.secretByteCount,
-            parts[2].allSatisfy(Self.isAlphanumeric)
+            parts[2].allSatisfy(Self.isAlphanumeric),
+            parts[3].elementsEqual(Self.checksum(of: bytes[..<parts[2].endIndex]))
         else { return nil }
         id = String(decoding: parts[1], as: UTF8.self)
-        secret = String(decoding: parts[2], as: UTF8.self)
-        guard parts[3].elementsEqual(checksum.utf8) else { return nil }
+        secret = Array(parts[2])
     }
 
     /// Returns whether `text` has the form of an identifier.
@@ -70,28 +72,28 @@ package struct APIKey: Sendable, CustomStringConvertible {
     }
 
     /// The whole key, which is shown once, when it is made.
-    package var serialized: String { "\(unchecked)_\(checksum)" }
+    package var serialized: String {
+        let unchecked = Array("\(Self.prefix)_\(id)_".utf8) + secret
+        let checked = unchecked + "_".utf8 + Self.checksum(of: unchecked)
+        return String(decoding: checked, as: UTF8.self)
+    }
 
     /// The SHA-256 of the secret, which is all that the database keeps of it.
     ///
     /// A secret of 256 random bits cannot be guessed, so a plain hash suffices.
-    package var secretSHA256: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+    package var secretSHA256: [UInt8] { Array(SHA256.hash(data: secret)) }
 
     /// The key without its secret.
     package var description: String { "\(Self.prefix)_\(id)_***" }
 
-    private var unchecked: String { "\(Self.prefix)_\(id)_\(secret)" }
-
-    private var checksum: String {
-        let crc = CRC32.checksum(unchecked.utf8)
-        return Self.hexadecimal((0..<4).map { UInt8(truncatingIfNeeded: crc >> (24 - 8 * $0)) })
+    /// Returns the hexadecimal digits of the checksum.
+    private static func checksum(of bytes: some Sequence<UInt8>) -> [UInt8] {
+        let crc = CRC32.checksum(bytes)
+        return hexadecimal((0..<4).map { UInt8(truncatingIfNeeded: crc >> (24 - 8 * $0)) })
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    private static func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self
-        )
+        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 }

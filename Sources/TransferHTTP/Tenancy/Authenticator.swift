@@ -189,9 +189,9 @@ final class Authenticator: Sendable {
     /// Returns the token of the `Bearer` scheme, whose name is not case-sensitive (RFC 9110 §11.1).
     private static func bearerToken(_ header: String) -> String? {
         let parts = header.utf8.split(separator: UInt8(ascii: " "))
-        guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else {
-            return nil
-        }
+        // The bit is what upper and lower case differ by.
+        guard parts.count == 2, parts[0].lazy.map({ $0 | 0x20 }).elementsEqual("bearer".utf8)
+        else { return nil }
         return String(Substring(parts[1]))
     }
 }

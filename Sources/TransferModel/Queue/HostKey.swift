@@ -22,26 +22,32 @@ package struct HostKey: Hashable, Sendable {
     package init(host: String, port: Int) {
         // SHA-256, stable between processes and versions: nobody may produce a collision on
         // purpose, or one tenant could throttle the hosts of others.
-        let digest = SHA256.hash(data: Array("\(Self.canonical(host)):\(port)".utf8))
+        let digest = SHA256.hash(data: Self.canonical(host) + ":\(port)".utf8)
         rawValue = digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 
     /// Returns the host in lower case, without brackets and the final dot of an absolute name, and
     /// an address in its one canonical form.
-    private static func canonical(_ host: String) -> String {
-        var name = Substring(host.lowercased())
-        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-        if name.hasSuffix(".") { name = name.dropLast() }
-        return address(String(name)) ?? String(name)
+    private static func canonical(_ host: String) -> [UInt8] {
+        var name = Array(host.lowercased().utf8)[...]
+        if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]"), name.count > 1 {
+            name = name.dropFirst().dropLast()
+        }
+        if name.last == UInt8(ascii: ".") { name = name.dropLast() }
+        return address(name).map { Array($0.utf8) } ?? Array(name)
     }
 
     /// Returns the canonical form of an IPv6 address, or of an IPv4 address in any form that
     /// `inet_aton` accepts, such as `127.1` or `0x7f000001`; nil for a name.
-    private static func address(_ text: String) -> String? {
-        guard text.utf8.contains(UInt8(ascii: ":")) else {
+    private static func address(_ name: ArraySlice<UInt8>) -> String? {
+        guard name.contains(UInt8(ascii: ":")) else {
+            // All of these forms begin with a digit.
+            guard let first = name.first, (0x30...0x39).contains(first) else { return nil }
             var address = in_addr()
+            let text = String(decoding: name, as: UTF8.self)
             return inet_aton(text, &address) == 1 ? Self.text(of: address) : nil
         }
+        let text = String(decoding: name, as: UTF8.self)
         var address = in6_addr()
         guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
         let bytes = withUnsafeBytes(of: &address) { Array($0) }
