@@ -3,10 +3,10 @@
 CONFIGURATION ?= debug
 PORT ?= 8080
 
-BUILD = swift build --configuration $(CONFIGURATION)
-PRODUCTS = .build/$(CONFIGURATION)
 # As in the container; with Swift's runtime in a library, a request takes a tenth longer.
-RELEASE = swift build --configuration release --static-swift-stdlib
+RELEASE = --configuration release --static-swift-stdlib
+BUILD = swift build $(if $(filter release,$(CONFIGURATION)),$(RELEASE),--configuration $(CONFIGURATION))
+PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Examples clients Package.swift
 
 .PHONY: help setup demo run key env test sanitize scale chaos bench docs lint format clean
@@ -54,8 +54,8 @@ chaos: ## an hour of faults over real processes; CHAOS_SEED=â€¦ CHAOS_MINUTES=â€
 
 bench: ## measure the service beside its peers
 	@.ci/setup --bench
-	$(RELEASE) --product transferd
-	$(RELEASE) --product transferd-bench
+	swift build $(RELEASE) --product transferd
+	swift build $(RELEASE) --product transferd-bench
 	.build/release/transferd-bench --transferd .build/release/transferd
 
 docs: setup ## make pages of the Swift client's documentation, in .build/docs
