@@ -20,8 +20,7 @@ extension Request {
 
     /// Whether the client sends a body, by its head (RFC 9112, §6.3).
     var bringsBody: Bool {
-        headers.contains(.transferEncoding)
-            || headers.contentLength ?? 0 > 0
+        headers.contains(.transferEncoding) || headers.contentLength ?? 0 > 0
     }
 
     /// Returns the bytes of the body, which must be declared as JSON unless it is empty.

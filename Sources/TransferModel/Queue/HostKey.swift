@@ -30,7 +30,7 @@ package struct HostKey: Hashable, Sendable {
     /// an address in its one canonical form.
     private static func canonical(_ host: String) -> [UInt8] {
         var name = Array(host.lowercased().utf8)[...]
-        if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]"), name.count > 1 {
+        if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
             name = name.dropFirst().dropLast()
         }
         if name.last == UInt8(ascii: ".") { name = name.dropLast() }
