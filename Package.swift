@@ -221,7 +221,8 @@ let package = Package(
             name: "transferd-bench",
             dependencies: [
                 "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
-                "TransferModel", "TransferStore", client, wire, argumentParser, logging,
+                "TransferEngine", "TransferModel", "TransferStore", client, wire, argumentParser,
+                logging,
             ],
             path: "Benchmarks",
             exclude: ["pgqueuer-rates.py", "scheduled-jobs.py", "watch-page.py"],

@@ -16,6 +16,10 @@ struct ClaimRate {
     /// The number of tasks in one call; the engine claims up to 256 and ends up to 500 at once.
     private static let batch = 250
     private static let claimsAtOnce = 2
+    /// The number of tasks in a call that ends them.
+    private static let endsAtOnce = batch * claimsAtOnce
+    /// The time from one call that ends fewer to the next.
+    private static let endInterval: Duration = .milliseconds(20)
 
     /// The way in which a task ends.
     enum Path: String, CaseIterable {
@@ -31,8 +35,8 @@ struct ClaimRate {
     private enum Order: String, CaseIterable {
         /// One after the other.
         case inTurn = "in turn"
-        /// As in the engine: one transaction publishes the claimed tasks and completes the
-        /// published ones, while the next tasks are claimed.
+        /// As in the engine: one loop claims tasks and another ends them, without waiting for each
+        /// other; a transaction publishes claimed tasks and completes published ones.
         case overlapped
 
         /// The number of connections of a comparable peer.
@@ -100,28 +104,59 @@ struct ClaimRate {
         }
     }
 
-    /// Claims and ends tasks with two simultaneous calls, each for other tasks.
+    /// Claims tasks in one loop and ends them in another.
     private func drain(
         _ database: MeasuredDatabase,
         _ worker: WorkerIdentity,
         _ path: Path
     ) async throws -> Int {
+        let handover = ClaimHandover()
+        async let claiming: Void = claimAll(database, worker, handover)
         var count = 0
-        var claimed = try await claim(database, worker)
         var published: [TaskClaim] = []
-        while !claimed.isEmpty || !published.isEmpty {
-            async let next = claim(database, worker)
+        while true {
+            let rest = (Self.endsAtOnce - published.count) / Self.batch
+            // Published tasks do not wait for others.
+            let claims =
+                published.isEmpty
+                ? await handover.next(limit: rest) : handover.takeNext(limit: rest)
+            let claimed = claims.joined()
+            let steps = claimed.count + published.count
+            guard steps > 0 else { break }
+            let begin = ContinuousClock.now
+            let ended: Int
             switch path {
-            case .download: count += try await database.complete(claimed)
+            case .download: ended = try await database.complete(claimed)
             case .namedDownload:
                 let turn = try await database.beginRenames(claimed, ending: published)
                 published = turn.published
-                count += turn.ended
-            case .upload: count += try await database.answer(claimed)
+                ended = turn.ended
+            case .upload: ended = try await database.answer(claimed)
             }
-            claimed = try await next
+            handover.ended(ended)
+            count += ended
+            // As the engine, which gathers the ends of a busy time.
+            if steps < Self.endsAtOnce {
+                try await Task.sleep(until: begin + Self.endInterval)
+            }
         }
+        try await claiming
         return count
+    }
+
+    /// Claims tasks until there are none.
+    private func claimAll(
+        _ database: MeasuredDatabase,
+        _ worker: WorkerIdentity,
+        _ handover: ClaimHandover
+    ) async throws {
+        defer { handover.close() }
+        while true {
+            try await handover.waitForRoom()
+            let claim = try await database.claim(Self.batch, by: worker)
+            if claim.isEmpty { return }
+            handover.add(claim)
+        }
     }
 
     private func claim(_ database: MeasuredDatabase, _ worker: WorkerIdentity) async throws

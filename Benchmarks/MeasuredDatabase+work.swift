@@ -88,7 +88,7 @@ extension MeasuredDatabase {
     }
 
     /// Ends downloads without a destination, as the engine does, and returns how many.
-    func complete(_ claims: [TaskClaim]) async throws -> Int {
+    func complete(_ claims: some Collection<TaskClaim>) async throws -> Int {
         try await completions.end(
             claims.map { claim in
                 AttemptEnd(
@@ -107,7 +107,7 @@ extension MeasuredDatabase {
     ///
     /// - Returns: the claims that are published now, and how many tasks were ended.
     func beginRenames(
-        _ claims: [TaskClaim],
+        _ claims: some Collection<TaskClaim>,
         ending published: [TaskClaim] = []
     ) async throws -> (published: [TaskClaim], ended: Int) {
         let changed = try await completions.beginRenames(
@@ -130,7 +130,7 @@ extension MeasuredDatabase {
     }
 
     /// Ends uploads and returns how many.
-    func answer(_ claims: [TaskClaim]) async throws -> Int {
+    func answer(_ claims: some Collection<TaskClaim>) async throws -> Int {
         try await completions.end(
             claims.map { claim in
                 AttemptEnd(
