@@ -18,9 +18,12 @@ extension StoredRow {
 
     /// Returns options; none where nothing is stored.
     func options(_ column: String) throws(StoreError) -> TransferOptions {
-        guard let json = try decodeIfPresent(column, as: JSONText.self) else {
-            return TransferOptions()
-        }
+        try optionsIfPresent(column) ?? TransferOptions()
+    }
+
+    /// Returns the options; nil for NULL, which is none.
+    func optionsIfPresent(_ column: String) throws(StoreError) -> TransferOptions? {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else { return nil }
         return try StoredJSON.options(json.text)
     }
 

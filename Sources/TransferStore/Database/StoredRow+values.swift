@@ -63,14 +63,12 @@ extension StoredRow {
         return value
     }
 
-    func destination(prefix: String = "") throws(StoreError) -> Destination? {
-        guard let path = try decodeIfPresent("\(prefix)destination_path", as: String.self) else {
-            return nil
-        }
-        return Destination(
-            storedPath: path,
-            overwrite: try decode("\(prefix)destination_overwrite", as: Bool.self)
-        )
+    func destination(
+        path: String = "destination_path",
+        overwrite: String = "destination_overwrite"
+    ) throws(StoreError) -> Destination? {
+        guard let path = try decodeIfPresent(path, as: String.self) else { return nil }
+        return Destination(storedPath: path, overwrite: try decode(overwrite, as: Bool.self))
     }
 
     /// Returns the path of a part file that came with resume data; nil for any other.
@@ -78,7 +76,10 @@ extension StoredRow {
         guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
         return ResultLocation.partPath(
             of: TaskID(task),
-            destination: try destination(prefix: "source_"),
+            destination: try destination(
+                path: "source_destination_path",
+                overwrite: "source_destination_overwrite"
+            ),
             fence: fence
         )
     }

@@ -1,10 +1,13 @@
 import TransferModel
 
-/// What the tasks of a session have in common when they are claimed.
-struct ClaimedSession {
+/// What the tasks of a session have in common when they are claimed; a reference, because each of
+/// hundreds of tasks reads it.
+final class ClaimedSession: Sendable {
     let tenant: TenantID
     let kind: Session.Kind
-    let options: TransferOptions
+    private let options: TransferOptions
+    /// The options of a task that has none of its own.
+    private let optionsOfMost: TransferOptions
     /// The headers of all tasks; nil if they cannot be opened.
     let headers: [HTTPHeader]?
     let timeoutForRequest: Duration
@@ -13,12 +16,13 @@ struct ClaimedSession {
     let hasCredentials: Bool
     let authorities: CertificateAuthorities?
     let isForTests: Bool
-    private var limits: RateLimits
+    private let limits: RateLimits
 
-    private init(_ row: StoredRow) throws(StoreError) {
+    private init(_ row: StoredRow, hasLimitsToRead: Bool) throws(StoreError) {
         tenant = try row.tenant("tenant_id")
         kind = try row.word("kind")
         options = try row.options("options")
+        optionsOfMost = options.withDefaults(of: kind)
         let (identifier, client) = (
             try row.decode("identifier", as: String.self), try row.client("client")
         )
@@ -39,8 +43,13 @@ struct ClaimedSession {
             task: nil,
             session: try row.decodeIfPresent("session_rate_max"),
             tenant: try row.decodeIfPresent("tenant_rate_max"),
-            version: try row.decode("limits_version")
+            version: hasLimitsToRead ? 0 : try row.decode("limits_version")
         )
+    }
+
+    /// Returns the options of a task with `own`; nil for none.
+    func options(with own: TransferOptions?) -> TransferOptions {
+        own.map { options.overridden(by: $0).withDefaults(of: kind) } ?? optionsOfMost
     }
 
     /// Returns the limits of a task with these options.
@@ -50,17 +59,18 @@ struct ClaimedSession {
         return limits
     }
 
-    /// Returns the same with limits that count as older than any change.
-    func withLimitsToRead() -> ClaimedSession {
-        var copy = self
-        copy.limits.version = 0
-        return copy
-    }
-
     /// Reads the rows of ``QueueStore/selectSessions(where:)``.
-    static func byID(_ rows: StoredRows) throws(StoreError) -> [SessionID: ClaimedSession] {
+    ///
+    /// Limits that are to be read count as older than any change.
+    static func byID(
+        _ rows: StoredRows,
+        withLimitsToRead hasLimitsToRead: Bool = false
+    ) throws(StoreError) -> [SessionID: ClaimedSession] {
         var sessions: [SessionID: ClaimedSession] = [:]
-        for row in rows { sessions[try row.session("id")] = try ClaimedSession(row) }
+        for row in rows {
+            sessions[try row.session("id")] =
+                try ClaimedSession(row, hasLimitsToRead: hasLimitsToRead)
+        }
         return sessions
     }
 }

@@ -11,8 +11,7 @@ extension TaskClaim {
         guard let session = sessions[id] else {
             throw StoreError(decoding: "a claimed task without its session")
         }
-        var options = session.options.overridden(by: try row.options("options"))
-            .withDefaults(of: session.kind)
+        var options = session.options(with: try row.optionsIfPresent("options"))
         let task = try row.task("task_id")
         let secrets = try? OpenedSecrets(row, options, of: task, in: session)
         options.mirrors = secrets?.mirrors
@@ -77,20 +76,28 @@ private struct OpenedSecrets {
 
 extension TransferRequest {
     fileprivate init(_ row: StoredRow, data: [UInt8]?) throws(StoreError) {
-        let upload: UploadSource?
-        if let path = try row.decodeIfPresent("upload_path", as: String.self) {
-            upload = .file(path: path)
-        } else if let data {
-            upload =
-                try row.decode("upload_is_copy") ? .copy(StoredJSON.copySource(data)) : .data(data)
-        } else {
-            upload = try row.decode("upload_is_staged") ? .staged : nil
-        }
+        let kind: Kind = try row.word("kind")
         self.init(
-            kind: try row.word("kind"),
+            kind: kind,
             method: try row.decodeIfPresent("method"),
-            upload: upload
+            upload: kind == .download && data == nil ? nil : try UploadSource(row, data: data)
         )
+    }
+}
+
+extension TransferRequest.UploadSource {
+    /// Creates the source of what is sent; nil if nothing is.
+    fileprivate init?(_ row: StoredRow, data: [UInt8]?) throws(StoreError) {
+        if let path = try row.decodeIfPresent("upload_path", as: String.self) {
+            self = .file(path: path)
+        } else if let data {
+            self =
+                try row.decode("upload_is_copy") ? .copy(StoredJSON.copySource(data)) : .data(data)
+        } else if try row.decode("upload_is_staged") {
+            self = .staged
+        } else {
+            return nil
+        }
     }
 }
 

@@ -208,7 +208,7 @@ extension WorkerStore {
             ),
         ])
         // A limit may have been changed since their tasks were read: they are read again soon.
-        let claimed = try ClaimedSession.byID(rows[3]).mapValues { $0.withLimitsToRead() }
+        let claimed = try ClaimedSession.byID(rows[3], withLimitsToRead: true)
         return Takeover(
             workers: rows[0].affectedCount,
             attempts: try rows[2].map { row throws(StoreError) in
