@@ -92,10 +92,39 @@ package final class PartFile: @unchecked Sendable {
             fstat(descriptor, &status) == 0, status.st_mode & Self.segmentedBit != 0
         else { return false }
         isSegmented = true
-        // A full disk is better noticed before most of the bytes than after them; a file system
-        // that cannot reserve notices as it goes.
-        while clinux_reserve(descriptor, off_t(total)) != 0, ![EOPNOTSUPP, ENOSYS].contains(errno) {
-            guard errno == EINTR else { throw StorageError(operation: "fallocate", errno: errno) }
+        try reserve(total, size: status.st_size)
+        return true
+    }
+
+    /// Reserves the space for `total` bytes of a file that has `size` bytes.
+    ///
+    /// A full disk is better noticed before most of the bytes than after them; a file system that
+    /// cannot reserve notices as it goes.
+    private func reserve(_ total: Int64, size: off_t) throws(StorageError) {
+        // One that cannot reserve may not know its space either.
+        guard try reserves(1) else { return }
+        // What does not fit takes nobody's space, not even for a moment.
+        guard try FileSystemSpace(of: descriptor).free >= total - Int64(size) else {
+            throw StorageError(operation: "fallocate", errno: ENOSPC)
+        }
+        do throws(StorageError) {
+            _ = try reserves(total)
+        } catch {
+            // ext4 keeps what it has got of a space that was not all there. Truncating to the same
+            // size gives it back; a hole would end at the size.
+            _ = ftruncate(descriptor, size)
+            throw error
+        }
+    }
+
+    /// Reserves the space of the first bytes.
+    ///
+    /// - Returns: false where the file system cannot.
+    private func reserves(_ length: Int64) throws(StorageError) -> Bool {
+        while clinux_reserve(descriptor, off_t(length)) != 0 {
+            let code = errno
+            if [EOPNOTSUPP, ENOSYS].contains(code) { return false }
+            guard code == EINTR else { throw StorageError(operation: "fallocate", errno: code) }
         }
         return true
     }

@@ -36,7 +36,8 @@ int clinux_syncfs(int descriptor);
 int clinux_start_writeback(int descriptor, off_t offset, off_t length);
 
 /// Reserves space for the first `length` bytes of a file without changing its size. fallocate(2),
-/// FALLOC_FL_KEEP_SIZE; EOPNOTSUPP where the file system cannot.
+/// FALLOC_FL_KEEP_SIZE; EOPNOTSUPP where the file system cannot. After another failure, ext4 keeps
+/// what it could reserve until the file is truncated, if only to its size.
 int clinux_reserve(int descriptor, off_t length);
 
 /// Gives the blocks of a range back to the file system; the range reads as zeros from then on, and

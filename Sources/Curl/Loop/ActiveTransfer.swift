@@ -252,7 +252,7 @@ final class ActiveTransfer {
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch unsafe bodySource?.read(into: buffer) {
-        case .bytes(let count) where (0...buffer.count).contains(count):
+        case .bytes(let count) where (0...buffer.count).contains(count) && upload.mayRead(count):
             upload.read(count)
             return count
         case .later:

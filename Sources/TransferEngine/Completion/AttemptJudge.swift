@@ -45,6 +45,7 @@ struct AttemptJudge {
             credentials.renew(shown) { submit(exchange, .retry(failure, after: .zero)) }
             return
         case .abandoned where exchange.mayHaveArrived && !claim.isIdempotent:
+            hosts.reachability.note(claim, failure: nil, exchange.metrics)
             // If it were given back, it would be sent again.
             outcome = .failed(
                 TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")

@@ -121,6 +121,11 @@ extension Download {
             sink: assignment.connection == Segments.lead
                 ? self : SegmentConnection(assignment.connection, of: self)
         )
+        // Another thread may have given the connection up before it had a request to cancel.
+        let isStopping = state.withLock { state in
+            state.segments?.isStopping(assignment.connection) ?? false
+        }
+        if isStopping { connections.cancel(assignment.connection) }
     }
 
     /// Handles the end of a connection, successful or not.

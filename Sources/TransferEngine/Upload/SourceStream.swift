@@ -30,12 +30,16 @@ final class SourceStream: CurlSink, CurlBodySource {
     private struct State {
         var machine: ResponseStateMachine
         var headers: [HTTPHeader]
+        /// The version that is wanted from some byte on; nil for all of any version.
+        let point: ResponseStateMachine.ResumePoint?
         /// Whether what arrives is no part of the body.
         var isDiscarding = false
         var discarded = 0
         /// Of no more than the body has, once that is known.
         var ring = ByteRing(capacity: 0)
-        /// The bytes that have arrived, with those before the start.
+        /// Where the body begins for the destination; what arrives before it is dropped.
+        var start: Int64
+        /// The bytes that have arrived, with those before the first that was sent.
         var received: Int64
         /// The bytes that were given to the destination, with those before the start.
         var position: Int64
@@ -46,6 +50,23 @@ final class SourceStream: CurlSink, CurlBodySource {
         var isSinkWaiting = false
         var isSourceWaiting = false
         var onOpen: (@Sendable (Result<Identity, TransferFailure>) -> Void)?
+
+        /// Whether the next byte that arrives is for the destination.
+        var isAtStart: Bool { received >= start }
+
+        /// Whether so many bytes more are within the length that the source has told.
+        func mayReceive(_ count: Int) -> Bool {
+            identity?.length.map { Int64(count) <= $0 - received } ?? true
+        }
+
+        /// Begins with what the source sends from its first byte on.
+        mutating func receiveAll(of identity: Identity) {
+            self.identity = identity
+            received = 0
+            // All of the wanted version, where a part of it was asked for, has that part in it.
+            start = point.map { identity == Identity($0) ? $0.range.lowerBound : 0 } ?? 0
+            position = start
+        }
     }
 
     private let claim: TaskClaim
@@ -81,6 +102,8 @@ final class SourceStream: CurlSink, CurlBodySource {
                     resumePoint: point
                 ),
                 headers: headers,
+                point: point,
+                start: point?.range.lowerBound ?? 0,
                 received: point?.range.lowerBound ?? 0,
                 position: point?.range.lowerBound ?? 0,
                 onOpen: onOpen
@@ -150,19 +173,17 @@ extension SourceStream {
         let (verdict, opening) = state.withLock { state -> (SinkVerdict, (() -> Void)?) in
             switch state.machine.received(head) {
             case .receive:
-                (state.received, state.position) = (0, 0)
-                state.identity = Identity(
-                    length: head.contentLength,
-                    validator: EntityValidator(
-                        etag: head["ETag"],
-                        lastModified: head["Last-Modified"],
-                        date: head["Date"]
+                state.receiveAll(
+                    of: Identity(
+                        length: head.contentLength,
+                        validator: EntityValidator(
+                            etag: head["ETag"],
+                            lastModified: head["Last-Modified"],
+                            date: head["Date"]
+                        )
                     )
                 )
-            case .append:
-                state.identity = state.machine.resumePoint.map {
-                    Identity(length: $0.total, validator: $0.validator)
-                }
+            case .append: state.identity = state.machine.resumePoint.map { Identity($0) }
             case .discard:
                 (state.isDiscarding, state.discarded) = (true, 0)
                 return (.proceed, nil)
@@ -176,7 +197,7 @@ extension SourceStream {
                 ["content-type", "content-encoding"].contains(name.lowercased())
                     ? HTTPHeader(name: name, value: value) : nil
             }
-            return (.proceed, opened(&state))
+            return (.proceed, state.isAtStart ? opened(&state) : nil)
         }
         opening?()
         return verdict
@@ -196,21 +217,30 @@ extension SourceStream {
     }
 
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
-        let (verdict, wakesDestination) = state.withLock { state -> (SinkVerdict, Bool) in
+        let (verdict, wakesDestination, opening) = state.withLock {
+            state -> (SinkVerdict, Bool, (() -> Void)?) in
             guard !state.isDiscarding else {
                 state.discarded += body.count
                 let isSmall = state.discarded <= ResponseStateMachine.discardedBytesMax
-                return (isSmall ? .proceed : .abort, false)
+                return (isSmall ? .proceed : .abort, false, nil)
             }
-            guard unsafe state.ring.append(body) else {
+            guard state.mayReceive(body.count) else {
+                // The destination is told when this transfer has ended.
+                state.machine.failed(.surplus)
+                return (.abort, false, nil)
+            }
+            let early = Int(clamping: max(0, state.start - state.received))
+            let piece = UnsafeRawBufferPointer(rebasing: body.dropFirst(early))
+            guard unsafe state.ring.append(piece) else {
                 state.isSinkWaiting = true
-                return (.later, false)
+                return (.later, false, nil)
             }
             state.received += Int64(body.count)
             defer { state.isSourceWaiting = false }
-            return (.proceed, state.isSourceWaiting)
+            return (.proceed, state.isSourceWaiting, state.isAtStart ? opened(&state) : nil)
         }
         if wakesDestination { connections.proceed(Connection.destination) }
+        opening?()
         return verdict
     }
 
@@ -269,6 +299,11 @@ extension SourceStream {
 }
 
 extension SourceStream.Identity {
+    /// Creates the identity of what a part was asked of.
+    fileprivate init(_ point: ResponseStateMachine.ResumePoint) {
+        self.init(length: point.total, validator: point.validator)
+    }
+
     /// A text that another body would change; nil when nothing tells the bytes from others.
     var version: String? {
         guard let length, let validator else { return nil }
@@ -287,6 +322,12 @@ extension SourceStream.Identity {
 }
 
 extension TransferFailure {
+    /// The failure of a source that goes on after the end that it has announced.
+    fileprivate static let surplus = TransferFailure(
+        .lengthMismatch,
+        "The body is longer than was announced."
+    )
+
     /// The failure of a source that does not say where its body ends.
     fileprivate static let unverifiedSource = TransferFailure(
         .sourceUnavailable,

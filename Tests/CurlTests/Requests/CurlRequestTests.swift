@@ -124,6 +124,22 @@ struct CurlRequestTests {
         #expect(code == .bodySourceFailed)
     }
 
+    /// What follows a body on its connection would be another request.
+    @Test func nothingIsSentBeyondTheAnnouncedLength() async throws {
+        let exchange = try Exchange()
+        let body: [UInt8] = [1, 2, 3]
+        let surplus = Array("GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n".utf8)
+        let (_, code) = await exchange.run(.response()) {
+            $0.method = "PUT"
+            $0.bodySource = ByteSource(body + surplus, hasLength: true, announcing: body.count)
+        }
+        // Since 8.7.0, libcurl does not ask for more than that.
+        #expect(code == .bodySourceFailed || code == nil)
+        exchange.loop.stop()
+        await exchange.origin.log.wait { $0.connectionsOpen == 0 }
+        #expect(exchange.origin.log.now.requests(at: "/smuggled").isEmpty)
+    }
+
     @Test func earlyAnswerEndsUpload() async throws {
         let exchange = try Exchange()
         exchange.origin.when("/", readsBody: false) { _ in
@@ -184,10 +200,10 @@ private final class ByteSource: CurlBodySource {
     private let fails: Bool
     private let offset = Mutex(0)
 
-    init(_ bytes: [UInt8], hasLength: Bool, fails: Bool = false) {
+    init(_ bytes: [UInt8], hasLength: Bool, announcing count: Int? = nil, fails: Bool = false) {
         self.bytes = bytes
         self.fails = fails
-        length = hasLength ? Int64(bytes.count) : nil
+        length = hasLength ? Int64(count ?? bytes.count) : nil
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {

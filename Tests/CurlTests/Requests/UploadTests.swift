@@ -34,6 +34,18 @@ struct UploadTests {
         #expect(upload.isWhole)
     }
 
+    @Test func noMoreIsReadThanWasAnnounced() {
+        var upload = upload(source: DripSource(count: 10, pause: .zero))
+        #expect(upload.mayRead(10))
+        upload.read(6)
+        #expect(upload.mayRead(4))
+        #expect(!upload.mayRead(5))
+        upload.restart()
+        #expect(upload.mayRead(10))
+        let endless = self.upload(source: DripSource(count: 1, pause: .zero, hasLength: false))
+        #expect(endless.mayRead(1000))
+    }
+
     @Test func restartForgetsWhatWasSent() {
         var upload = upload(body: [1, 2])
         _ = upload.send(upTo: 2)

@@ -136,6 +136,48 @@ import TransferTestSupport
         }
     }
 
+    /// Also when its request has arrived and must not be sent twice.
+    @Test func aProbeThatIsCancelledLeavesTheHostToOthers() async throws {
+        let fixture = try await EngineFixture()
+        let silent = try HeldPort()
+        defer { withExtendedLifetime(silent) {} }
+        var ids: [String: TaskID] = [:]
+        for number in 0..<3 {
+            let target = "/in?\(number)"
+            let url = "http://127.0.0.1:\(silent.number)\(target)"
+            ids[target] = try await fixture.submit(url) {
+                $0.options.waitsForConnectivity = true
+                $0.request = TransferRequest(method: "POST", upload: .data([1]))
+            }
+        }
+        try await fixture.withEngine {
+            Self.hurry(&$0)
+            $0.connectivity.failuresMin = 1
+            // Only the end of a probe lets the next one begin.
+            $0.connectivity.probeDurationMax = .seconds(3600)
+        } _: { [ids] _ in
+            for id in ids.values {
+                try await eventually("the host counts as away") {
+                    try await fixture.task(id).state == .waitingForConnectivity
+                }
+            }
+            let origin = try LoopbackOrigin(port: silent.number)
+            defer { origin.stop() }
+            let gate = OriginGate()
+            origin.when("/in") { _ in
+                OriginScript([.wait(gate), .head(201, [("Content-Length", "0")])])
+            }
+            await origin.log.arrived(1)
+            let target = try #require(origin.log.now.requests.first?.target)
+            let probing = try #require(ids[target])
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: probing)
+            await origin.log.arrived(2)
+            gate.open()
+            try await fixture.expectCompletion(ids.values.filter { $0 != probing })
+            #expect(try await fixture.task(probing).state == .cancelled)
+        }
+    }
+
     @Test func whoDoesNotWaitFailsByItsRetries() async throws {
         let fixture = try await EngineFixture()
         let silent = try HeldPort()
