@@ -28,8 +28,11 @@ extension Pruner {
                 after: place,
                 holdMax: holdMax
             )
-            let gone = await files.remove(page.remains)
-            try await stores.retention.expire(gone)
+            let gone = Set(await files.remove(page.remains))
+            try await stores.retention.expire(
+                page.remains.filter { gone.contains($0.task) }
+                    .map { (task: $0.task, finishedAt: $0.finishedAt) }
+            )
             place = page.position
         } while place != nil && !Task.isCancelled
     }

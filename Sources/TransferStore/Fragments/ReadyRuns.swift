@@ -9,18 +9,64 @@ import TransferModel
 enum ReadyRuns {
     /// Returns the query for `columns` of the run `r` that holds a task `t`; no row unless the task
     /// is queued.
+    ///
+    /// A run has the rank with which its tasks came into the queue, and a change of a task's rank
+    /// beside that may have missed it. So a task that is not at its own rank, nor anywhere else, is
+    /// looked for at each other rank of its flow.
     static func select(_ columns: Query) -> Query {
         """
         SELECT \(columns) FROM (
-            SELECT one_run.ctid AS row, one_run.attempt, one_run.began_at, one_run.task_ids
-            FROM ready_run one_run
-            WHERE one_run.host_key = t.host_key AND one_run.session_id = t.session_id
-                AND one_run.priority_rank = t.priority_rank AND one_run.last_task_id >= t.id
-            ORDER BY one_run.last_task_id LIMIT 1
+            \(run(at: "t.priority_rank"))
+            UNION ALL
+            (
+                WITH RECURSIVE rank AS (
+                    -- Before the first one, from which each look-up skips to the next.
+                    SELECT (-1)::smallint AS priority_rank WHERE \(isNowhereElse)
+                    UNION ALL
+                    SELECT n.priority_rank FROM rank k CROSS JOIN LATERAL (
+                        SELECT one_run.priority_rank FROM ready_run one_run
+                        WHERE one_run.host_key = t.host_key AND one_run.session_id = t.session_id
+                            AND one_run.priority_rank > k.priority_rank
+                        ORDER BY one_run.priority_rank LIMIT 1
+                    ) n
+                )
+                SELECT x.* FROM rank k CROSS JOIN LATERAL (\(run(at: "k.priority_rank"))) x
+            )
+            -- With the first row no other rank is looked at.
+            LIMIT 1
         ) r
-        WHERE t.id = ANY (r.task_ids)
         """
     }
+
+    /// Returns the query for the run of that rank that holds a task `t`.
+    private static func run(at rank: Query) -> Query {
+        """
+        SELECT y.* FROM (
+            SELECT one_run.ctid AS row, one_run.priority_rank, one_run.attempt, one_run.began_at,
+                one_run.task_ids
+            FROM ready_run one_run
+            WHERE one_run.host_key = t.host_key AND one_run.session_id = t.session_id
+                AND one_run.priority_rank = \(rank) AND one_run.last_task_id >= t.id
+            ORDER BY one_run.last_task_id LIMIT 1
+        ) y
+        WHERE t.id = ANY (y.task_ids)
+        """
+    }
+
+    /// Whether a task `t` has no place but, perhaps, the queue.
+    ///
+    /// It is one look-up by key after the other, up to the first that finds the task.
+    private static let isNowhereElse: Query = """
+        coalesce(
+            (SELECT o.task_id FROM outcome o WHERE o.task_id = t.id),
+            (SELECT d.task_id FROM delayed d WHERE d.task_id = t.id),
+            (SELECT h.task_id FROM held h WHERE h.task_id = t.id),
+            (SELECT a.task_id FROM (\(AttemptRuns.selectAttempt)) a),
+            -- With the session, both indexes that a plan may take lead to the one row.
+            (SELECT q.task_id FROM asked q WHERE q.session_id = t.session_id AND q.task_id = t.id),
+            (SELECT p.task_id FROM (\(RenameRuns.find)) p LIMIT 1)
+        ) IS NULL
+        """
 
     /// Returns the statement that puts `tasks` into the queue:
     /// `(host_key, session_id, priority_rank, task_id, attempt, began_at)`.
@@ -55,10 +101,10 @@ enum ReadyRuns {
     }
 
     /// The CTEs that take the tasks of `target(id, host_key, session_id, priority_rank)` out of the
-    /// queue; they offer `from_ready(task_id, attempt, began_at)`.
+    /// queue, whatever rank their runs have; they offer `from_ready(task_id, attempt, began_at)`.
     ///
-    /// What is left of their runs becomes runs of its own. Two statements that take tasks out of
-    /// the same run find it only once: ``lock(of:)`` comes first, unless the statement is
+    /// What is left of their runs becomes runs of its own, of the same rank. Two statements that take
+    /// tasks out of the same run find it only once: ``lock(of:)`` comes first, unless the statement is
     /// repeated until no task is left.
     static let take: Query = """
         opened AS (

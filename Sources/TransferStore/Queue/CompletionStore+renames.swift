@@ -22,29 +22,34 @@ extension CompletionStore {
             changes.append(try Self.attemptEnd(of: attemptEnds))
         }
         var changed = try await run(changes)
-        // What is taken in stretches and was not found so is looked for task by task.
         let others = attemptEnds.filter { !changed.contains($0.task) }
-        if plain != nil, !others.isEmpty {
-            changed.formUnion(try await run([Self.attemptEnd(of: others)]))
-        }
         var unmoved = pendingRenames.filter { !changed.contains($0.task) }
-        if !unmoved.isEmpty, pendingRenames.count > 1 {
-            changed.formUnion(try await run([Self.pendingRename(of: unmoved, apart: true)]))
-            unmoved.removeAll { changed.contains($0.task) }
-        }
+        var again: [AttemptChange] = []
+        if !unmoved.isEmpty { again.append(Self.pendingRename(of: unmoved, apart: true)) }
+        if !others.isEmpty { again.append(try Self.attemptEnd(of: others)) }
+        changed.formUnion(try await run(again, isAgain: true))
+        unmoved.removeAll { changed.contains($0.task) }
         if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
         return changed
     }
 
     /// Runs statements in one transaction.
     ///
+    /// What they have not found is looked for `again`, task by task. It may be a part of a stretch that
+    /// is not whole. Or its attempt got a row of its own while a statement waited for its run, and is
+    /// in neither for that statement, which sees rows as they were when it began. So the second time
+    /// the runs are locked by a statement before; an attempt never goes back into a run.
+    ///
     /// - Returns: the tasks whose attempts they changed.
-    private func run(_ changes: [AttemptChange]) async throws(StoreError) -> Set<TaskID> {
+    private func run(
+        _ changes: [AttemptChange],
+        isAgain: Bool = false
+    ) async throws(StoreError) -> Set<TaskID> {
         guard !changes.isEmpty else { return [] }
         var queries = [database.briefLocks]
         let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
-        // One statement alone locks its runs itself.
-        if inRuns.count > 1 {
+        // The first time one statement alone locks its runs itself.
+        if inRuns.count > 1 || isAgain && !inRuns.isEmpty {
             let fences = inRuns.joined().map(\.rawValue).sorted()
             queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
         }

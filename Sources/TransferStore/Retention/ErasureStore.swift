@@ -58,7 +58,8 @@ extension ErasureStore {
             """
             WITH \(Self.erasable),
             \(Self.needed)
-            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence
+            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence,
+                NULL::timestamptz AS finished_at
             -- In no order, or all tasks of all sessions might be read in it for those of a few.
             FROM erasable e CROSS JOIN LATERAL (
                 SELECT t.id, t.tenant_id, t.upload_is_staged,

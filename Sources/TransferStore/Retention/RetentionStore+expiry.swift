@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -84,7 +84,7 @@ extension RetentionStore {
             ),
             \(ErasureStore.needed),
             due AS MATERIALIZED (
-                SELECT p.*, o.part_fence
+                SELECT p.*, o.part_fence, o.finished_at
                 FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
@@ -105,8 +105,8 @@ extension RetentionStore {
                     AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
                     AND (\(Self.holdingCopy(of: "d.id", within: holdMax))) IS NULL
             )
-            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence, x.looked_at,
-                x.last
+            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence,
+                c.finished_at, x.looked_at, x.last
             FROM (SELECT count(*) AS looked_at,
                 (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last FROM page) x
             LEFT JOIN chosen c ON true
@@ -138,20 +138,32 @@ extension RetentionStore {
 
     /// Removes tasks whose files are gone, except for the data that events report of them.
     ///
+    /// Each comes with the time of its end. One that was retried meanwhile stays with all that it
+    /// has, also if it has ended again. No result of it is among the files that were removed: only
+    /// failed and cancelled tasks are retried, and the name of a result has its attempt's fence.
+    ///
     /// Their attempts are removed weekly, and are shown to nobody until then.
-    package func expire(_ tasks: [TaskID]) async throws(StoreError) {
+    package func expire(
+        _ tasks: [(task: TaskID, finishedAt: Date?)]
+    ) async throws(StoreError) {
         guard !tasks.isEmpty else { return }
-        let ids = tasks.map(\.uuid)
-        _ = try await database.run([
-            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
-            "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
-            "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
-            "DELETE FROM result_hold WHERE task_id = ANY (\(ids))",
+        let ids = tasks.map(\.task.uuid)
+        let companionsGone: [Query] = Self.companions.map { table in
             """
+            DELETE FROM \(table) x WHERE x.task_id = ANY (\(ids))
+                AND (SELECT t.id FROM task t WHERE t.id = x.task_id) IS NULL
+            """
+        }
+        let tasksGone: Query = """
             WITH ended AS (
-                DELETE FROM outcome WHERE task_id = ANY (\(ids))
-                RETURNING task_id, session_id, generation, finished_at, state, bytes_received,
-                    bytes_sent, CASE state WHEN 'failed' THEN failure->>'code' END AS failure_code
+                DELETE FROM outcome o
+                USING unnest(\(ids), \(tasks.map(\.finishedAt))) AS i (task_id, finished_at)
+                -- The time is an array too: a plan might join by it.
+                WHERE o.task_id = ANY (ARRAY[i.task_id])
+                    AND o.finished_at = ANY (ARRAY[i.finished_at])
+                RETURNING o.task_id, o.session_id, o.generation, o.finished_at, o.state,
+                    o.bytes_received, o.bytes_sent,
+                    CASE o.state WHEN 'failed' THEN o.failure->>'code' END AS failure_code
             ),
             move_row AS (\(CountStore.recordMoves(CountStore.forgotten("ended")))),
             gone AS (
@@ -165,10 +177,14 @@ extension RetentionStore {
             SELECT e.task_id, g.session_id, g.tenant_id, e.generation, e.finished_at,
                 e.failure_code, g.client_string
             FROM ended e JOIN gone g ON g.id = e.task_id
-            """,
-            TestHookStore.forgetFailures(of: ids),
-        ])
+            """
+        _ = try await database.run([tasksGone] + companionsGone)
     }
+
+    /// The tables with what belongs to a task, and goes when it is gone.
+    private static let companions: [Query] = [
+        "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
+    ]
 
     /// Removes a batch of the remaining data of a session's expired tasks and retried failures that
     /// no event reports any more.

@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -9,12 +10,15 @@ package struct TaskRemains: Sendable {
     package let tenant: TenantID
     /// Paths relative to the tenant's container, without files named by a client.
     package let paths: [String]
+    /// When the task ended; nil if its session has ended too, so that nothing retries it.
+    package let finishedAt: Date?
 }
 
 extension TaskRemains {
     init(_ row: StoredRow) throws(StoreError) {
         task = try row.task("id")
         tenant = try row.tenant("tenant_id")
+        finishedAt = try row.decodeIfPresent("finished_at")
         var paths: [String] = []
         if try row.decode("has_result") {
             let part = try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))

@@ -104,6 +104,11 @@ extension CancellationStore {
         let rows = try await database.run([
             database.briefLocks,
             try Self.cancelPage(of: id, if: isElected),
+            // As in every transaction, before the row of the cancellation.
+            """
+            SELECT 1 FROM session_progress p
+            WHERE p.session_id = \(id) AND \(isElected) FOR UPDATE OF p
+            """,
             """
             UPDATE cancellation c SET cancelled_through = p.last
             FROM (\(Self.lastOfPage(of: id))) p
@@ -122,14 +127,20 @@ extension CancellationStore {
             WHERE c.session_id = \(id) AND p.session_id = c.session_id
                 AND NOT \(Self.isAnyBehind) AND \(Self.isAnyLeft) AND \(isElected)
             """,
+            // Under the lock: a force-quit or an end that comes beside this is seen here, or stores a
+            // cancellation of its own afterwards.
             """
-            DELETE FROM cancellation c USING session_progress p
-            WHERE c.session_id = \(id) AND p.session_id = c.session_id
-                AND (p.outstanding = 0 OR NOT (p.is_invalidated OR p.is_force_quit))
+            WITH finished AS MATERIALIZED (
+                SELECT p.session_id FROM session_progress p
+                WHERE p.session_id = \(id)
+                    AND (p.outstanding = 0 OR NOT (p.is_invalidated OR p.is_force_quit))
+                FOR UPDATE
+            )
+            DELETE FROM cancellation c WHERE c.session_id = (SELECT f.session_id FROM finished f)
             """,
             DecisionStore.forgetCredentials(ofEndedSession: session),
         ])
-        guard let row = rows[3].first else { return .none }
+        guard let row = rows[4].first else { return .none }
         return try row.word("rest")
     }
 

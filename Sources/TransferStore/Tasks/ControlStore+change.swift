@@ -41,7 +41,10 @@ extension ControlStore {
             }
             if rows[2].isEmpty { return task.state.isTerminal ? .ended(task) : .conditionFailed }
             condition = .none
-            guard Self.isBetweenTables(task, change) else { return .changed(task) }
+            if Self.isBetweenTables(task, change) { continue }
+            guard change.priority != nil, task.state == .queued, try await isMisplaced(id) else {
+                return .changed(task)
+            }
         }
         throw .unavailable(PostgresError(decoding: "the task never stood still"))
     }
@@ -60,6 +63,18 @@ extension ControlStore {
             .waitingForAuthentication, .completed, .failed, .cancelled:
             return false
         }
+    }
+
+    /// Whether a task is in the queue at another rank than its own, because it was put there while
+    /// its rank was changed.
+    private func isMisplaced(_ id: TaskID) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            SELECT 1 FROM task t CROSS JOIN LATERAL (\(ReadyRuns.select("r.priority_rank"))) r
+            WHERE t.id = \(id.uuid) AND r.priority_rank <> t.priority_rank
+            """
+        )
+        return !rows.isEmpty
     }
 
     /// Orders the rest of the transaction against all changes of the session's tasks.
@@ -120,10 +135,10 @@ extension ControlStore {
                 ON CONFLICT (task_id, through_sequence) DO NOTHING
             ),
             -- Where the task waits its row is replaced, in the table that it belongs to now; what
-            -- has begun keeps to its retries.
+            -- has begun keeps to its retries. Its run may have another rank than the task had.
             target AS (
                 SELECT id, host_key, session_id, old_rank AS priority_rank FROM new
-                WHERE rank <> old_rank OR waits
+                WHERE waits OR \(change.priority != nil)
             ),
             \(ReadyRuns.take),
             unqueued AS (

@@ -19,7 +19,7 @@ extension RemovalStore {
             ControlStore.lockSession(of: id, tenant),
             """
             WITH target AS MATERIALIZED (
-                SELECT t.id, t.tenant_id, t.upload_is_staged, o.part_fence,
+                SELECT t.id, t.tenant_id, t.upload_is_staged, o.part_fence, o.finished_at,
                     t.kind = 'download' AND t.destination_path IS NULL AS has_result,
                     o.task_id IS NOT NULL AS is_ended,
                     -- A worker has to stop, or another task takes over bytes at this one's place.
@@ -64,7 +64,9 @@ extension RemovalStore {
         parts: [AbandonedPart]
     ) async throws(StoreError) -> Bool {
         try await PartStore(database).forgetAbandonedParts(parts.map(\.fence))
-        try await RetentionStore(database).expire([remains.task])
+        try await RetentionStore(database).expire([
+            (task: remains.task, finishedAt: remains.finishedAt)
+        ])
         let rows = try await database.run("SELECT 1 FROM task WHERE id = \(remains.task.uuid)")
         return rows.isEmpty
     }

@@ -152,13 +152,13 @@ import TransferTestSupport
         let claim = try await fixture.claimDeliveries()[0]
         // All but the end of the first generation.
         for (through, expected) in [(sequence - 1, []), (sequence, old), (last - 1, old)] {
-            let isTold = try await eager.deliveries.recordDelivered(
+            let standing = try await eager.deliveries.recordDelivered(
                 claim,
                 through: through,
                 status: 204,
                 lease: .seconds(600)
             )
-            #expect(isTold)
+            #expect(standing == .current)
             #expect(try await remains(eager, fixture).map(\.task) == expected)
         }
         _ = try await eager.deliveries.recordDelivered(
@@ -285,5 +285,97 @@ import TransferTestSupport
             return
         }
         #expect(try await removals.removeTask(remains, parts: parts))
+    }
+
+    /// Gives a task a row in each table that has something of a task.
+    private func accompany(_ id: TaskID, _ fixture: StoreFixture) async throws {
+        let taken = try await fixture.stores.sessions.reconnect(
+            fixture.session().id,
+            owner: "the client",
+            time: .seconds(3600),
+            after: nil,
+            limit: 10
+        )
+        #expect(taken.items.map(\.id) == [id])
+        _ = try await fixture.aside.execute([
+            """
+            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
+            VALUES (\(id.uuid), 1, '\\x00', false, '')
+            """,
+            """
+            INSERT INTO task_mirror (task_id, rank, url_host_key, given_up, is_offline)
+            VALUES (\(id.uuid), 0, \(StoreFixture.hostKey.rawValue), 0, false)
+            """,
+            "INSERT INTO result_hold (task_id, source_task_id) VALUES (\(id.uuid), \(UUID()))",
+            "INSERT INTO test_failure (task_id, code) VALUES (\(id.uuid), 'timed_out')",
+        ])
+    }
+
+    private static let companions: [Query] = [
+        "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
+    ]
+
+    private func retry(_ id: TaskID, _ fixture: StoreFixture) async throws {
+        let result = try await fixture.stores.retries.retryTask(
+            tenant: fixture.tenant,
+            id: id,
+            hasBody: false
+        )
+        guard case .answered = result else {
+            Issue.record("not retried: \(result)")
+            return
+        }
+    }
+
+    /// The files of a thousand tasks are removed between the look and the removal of the rows.
+    @Test(arguments: [nil, TransferState.completed, .failed])
+    func aTaskThatIsRetriedMeanwhileStays(endsAgain end: TransferState?) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        try await accompany(id, fixture)
+        try await fixture.end(fixture.claim(), .failed(StoreFixture.failure))
+        let eager = Self.eager()
+        let found = try await remains(eager, fixture)
+        #expect(found.map(\.task) == [id])
+        try await retry(id, fixture)
+        if end == .completed { try await fixture.complete(fixture.claim()) }
+        if end == .failed { try await fixture.end(fixture.claim(), .failed(StoreFixture.failure)) }
+        try await eager.retention.expire(
+            found.map { (task: $0.task, finishedAt: $0.finishedAt) }
+        )
+        #expect(try await fixture.state(id) == end ?? .queued)
+        for table in Self.companions {
+            #expect(try await fixture.count("SELECT count(*) AS count FROM \(table)") == 1)
+        }
+        #expect(try await fixture.count("SELECT count(*) AS count FROM expired_task") == 0)
+        try await fixture.checkInvariants()
+        // It expires with its own end, and nothing of it is left.
+        guard end != nil else { return }
+        let again = try await remains(eager, fixture)
+        try await eager.retention.expire(
+            again.map { (task: $0.task, finishedAt: $0.finishedAt) }
+        )
+        let tables: [Query] = ["task", "outcome"]
+        for table in tables + Self.companions {
+            #expect(try await fixture.count("SELECT count(*) AS count FROM \(table)") == 0)
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskThatEndsAnewWhileItIsRemovedStays() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        try await fixture.end(fixture.claim(), .failed(StoreFixture.failure))
+        let removals = fixture.stores.removals
+        let begun = try await removals.beginRemoval(tenant: fixture.tenant, id: id)
+        guard case .removable(let remains, let parts) = begun else {
+            Issue.record("it is kept")
+            return
+        }
+        try await retry(id, fixture)
+        try await fixture.complete(fixture.claim())
+        #expect(try await !removals.removeTask(remains, parts: parts))
+        #expect(try await fixture.state(id) == .completed)
+        try await fixture.checkInvariants()
     }
 }

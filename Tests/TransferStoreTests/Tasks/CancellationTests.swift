@@ -238,6 +238,36 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// It finds the cancellation of an earlier one, whose end sees nothing to do any more.
+    @Test func aForceQuitBesideTheEndOfAnEarlierOneIsCarriedOut() async throws {
+        let fixture = try await fixture()
+        let session = try await fixture.putSession("shared", of: Self.share)
+        let ids = try await fixture.submit(3, to: "shared", of: Self.share)
+        let earlier: Query = """
+            INSERT INTO cancellation (session_id) VALUES (\(session.id.uuid))
+            ON CONFLICT (session_id) DO NOTHING
+            """
+        _ = try await fixture.aside.execute(earlier)
+        let quit = try await TestDatabase.current.connection()
+        _ = try await quit.execute("BEGIN")
+        _ = try await quit.execute(
+            """
+            UPDATE session_progress SET is_force_quit = true WHERE session_id = \(session.id.uuid)
+            """
+        )
+        _ = try await quit.execute(earlier)
+        async let isMore = fixture.stores.cancellations.continueCancellations()
+        try await fixture.eventuallyWaits(for: quit)
+        _ = try await quit.execute("COMMIT")
+        _ = try await isMore
+        await quit.close()
+        while try await fixture.stores.cancellations.continueCancellations() {}
+        #expect(try await fixture.states(ids) == [.cancelled, .cancelled, .cancelled])
+        #expect(try await ends(fixture, of: session) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
+        try await fixture.checkInvariants()
+    }
+
     @Test func aFinishedSessionEndsWithItsLastTask() async throws {
         let fixture = try await fixture()
         let session = try await fixture.putSession("finished")
