@@ -101,6 +101,9 @@ CREATE TABLE delivery (
     -- others have come meanwhile; NULL while the next message is tried for the first time, or has
     -- one event.
     batch_through bigint,
+    -- In the log of a client: the event after which the subscription has asked for every
+    -- background_task.launch that the cursor has passed.
+    launches_after bigint,
     PRIMARY KEY (subscription_id, session_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 

@@ -65,6 +65,7 @@ extension StoreVerb {
                 lease: .seconds(60)
             )
         },
+        delivery("standing") { _ = try await $0.deliveries.standing(of: $1) },
         delivery("recordExpired") {
             _ = try await $0.deliveries.recordExpired($1, lease: .seconds(60))
         },

@@ -27,6 +27,9 @@ package struct DeliveryClaim: Sendable {
     package let rateLimit: Int?
     /// The time for which an acknowledgement is awaited.
     package let ackTimeout: Duration
+    /// What the subscription was when it was claimed: it differs after every change of what is sent
+    /// to it, or with which secrets.
+    package let version: [Int32]
 
     package init(
         subscription: SubscriptionID,
@@ -44,7 +47,8 @@ package struct DeliveryClaim: Sendable {
         isScoped: Bool = false,
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
-        ackTimeout: Duration = SubscriptionSettings.ackTimeoutDefault
+        ackTimeout: Duration = SubscriptionSettings.ackTimeoutDefault,
+        version: [Int32] = []
     ) {
         self.subscription = subscription
         self.tenant = tenant
@@ -62,5 +66,6 @@ package struct DeliveryClaim: Sendable {
         self.concurrency = concurrency
         self.rateLimit = rateLimit
         self.ackTimeout = ackTimeout
+        self.version = version
     }
 }

@@ -348,24 +348,6 @@ extension RunStore {
         WHERE \(condition)
         """
     }
-
-    /// Whether a subscriber has accepted the launch of a run `r`, by the position of its cursor.
-    static let isHeard: Query = """
-        EXISTS (
-            SELECT 1
-            FROM (SELECT o.tenant_id, o.identifier FROM client o WHERE o.id = r.client_id) c
-            CROSS JOIN LATERAL (\(TimerStore.launchHearers("b.id"))) b
-            CROSS JOIN LATERAL (
-                SELECT x.acknowledged_sequence FROM delivery x
-                WHERE x.subscription_id = b.id AND x.session_id = r.client_id LIMIT 1
-            ) d
-            WHERE d.acknowledged_sequence >= r.launch_sequence AND NOT EXISTS (
-                SELECT 1 FROM delivery_log x
-                WHERE x.subscription_id = b.id AND x.session_id = r.client_id
-                    AND x.sequence >= r.launch_sequence
-                    AND coalesce(x.batch_first, x.sequence) <= r.launch_sequence
-                    AND x.state IN ('dead', 'expired')))
-        """
 }
 
 extension BackgroundTaskRun: RowDecodable {

@@ -24,6 +24,7 @@ extension DeliveryStore {
                         THEN \(sequence) ELSE acknowledged_sequence END,
                     attempt = CASE WHEN \(isDead) THEN 0 ELSE least(attempt + 1, 32767) END,
                     batch_through = \(isDead ? nil : batch?.last),
+                    \(claim.keepLaunches(through: isDead ? sequence : nil)),
                     last_status = \(setback.attempt.status.map(Int16.init(clamping:))),
                     last_error = \(setback.attempt.reason),
                     attempted_at = clock_timestamp(),

@@ -147,7 +147,8 @@ extension DeliveryStore {
             )
             SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(SubscriptionStore.livingSecrets) AS secrets,
                 b.event_types, b.client IS NOT NULL AS is_scoped, b.delivery_form,
-                b.wake_up_throttling, b.concurrency, b.rate_limit
+                b.wake_up_throttling, b.concurrency, b.rate_limit,
+                \(SubscriptionStore.version) AS version
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
             LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
@@ -228,7 +229,7 @@ extension DeliveryStore {
     /// `attempt` is given for the log when the last message was accepted at a later try than its
     /// first. An accepted message ends its subscription's failures.
     ///
-    /// - Returns: false when the claim is stale and its holder must stop.
+    /// - Returns: what the claim is still good for.
     package func recordDelivered(
         _ claim: DeliveryClaim,
         through sequence: Int64,
@@ -236,12 +237,13 @@ extension DeliveryStore {
         attempt: DeliveryAttempt? = nil,
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
-    ) async throws(StoreError) -> Bool {
+    ) async throws(StoreError) -> ClaimStanding {
         let rows = try await database.run(
             """
             WITH held AS (
                 UPDATE delivery SET
                     acknowledged_sequence = \(sequence), attempt = 0, batch_through = NULL,
+                    \(claim.keepLaunches(through: sequence)),
                     last_error = NULL, last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
                     attempted_at = clock_timestamp(),
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
@@ -252,10 +254,26 @@ extension DeliveryStore {
             ),
             \(Self.heal(if: status != nil, health)),
             \(DeliveryLogStore.logTry(attempt, of: sequence, state: .delivered))
-            SELECT 1 FROM held
+            SELECT \(claim.isCurrent(health)) AS is_current FROM held
             """
         )
-        return !rows.isEmpty
+        return try ClaimStanding(rows)
+    }
+
+    /// Returns what a claim is still good for, after a wait in which nothing was recorded.
+    package func standing(
+        of claim: DeliveryClaim,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> ClaimStanding {
+        try ClaimStanding(
+            try await database.run(
+                """
+                SELECT \(claim.isCurrent(health)) AS is_current FROM delivery
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                """
+            )
+        )
     }
 
     /// Ends the failures of a subscription that has accepted a message.
@@ -343,7 +361,8 @@ extension DeliveryClaim {
             isScoped: try row.decode("is_scoped"),
             concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
             rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
-            ackTimeout: try row.milliseconds("ack_timeout_ms")
+            ackTimeout: try row.milliseconds("ack_timeout_ms"),
+            version: try row.decode("version")
         )
     }
 }

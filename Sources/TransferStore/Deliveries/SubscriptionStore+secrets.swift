@@ -73,11 +73,21 @@ extension SubscriptionStore {
     }
 
     /// The current signing keys of a subscription `b`, from the newest.
-    static let livingSecrets: Query = """
+    static let livingSecrets = livingKeys("k.secret")
+
+    /// What differs after every change to a subscription `b` and to its current signing keys.
+    ///
+    /// The revision alone does not: a rotation, or the end of a key, is no change of the
+    /// subscription for a conditional one.
+    static let version: Query = "(b.revision || \(livingKeys("k.number")))"
+
+    private static func livingKeys(_ column: Query) -> Query {
+        """
         ARRAY(
-            SELECT k.secret FROM signing_secret k
+            SELECT \(column) FROM signing_secret k
             WHERE k.subscription_id = b.id AND (k.expires_at IS NULL OR k.expires_at > now())
             ORDER BY k.number DESC LIMIT \(SigningSecret.livingMax)
         )
         """
+    }
 }

@@ -36,8 +36,9 @@ extension EventRuns {
             JOIN client x ON x.id = ANY (ARRAY[c.session_id])
             """))),
         wake AS (
-            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT b.id, c.session_id, c.last_sequence - x.events, now()
+            INSERT INTO delivery (
+                subscription_id, session_id, acknowledged_sequence, launches_after, due_at)
+            SELECT b.id, c.session_id, c.last_sequence - x.events, c.last_sequence - x.events, now()
             FROM counter c JOIN change x ON x.client_id = c.session_id
             CROSS JOIN LATERAL (
                 SELECT tenant_id, identifier AS client, NULL::text AS identifier

@@ -17,6 +17,9 @@ struct DeliveryCursor: Sendable {
     /// The time until which another try may start.
     private(set) var expiresAt: ContinuousClock.Instant
     private var recordedAt: ContinuousClock.Instant
+    /// Whether the subscription was as it was claimed when the store was last asked.
+    private(set) var isCurrent = true
+    private var askedAt: ContinuousClock.Instant
 
     /// - Parameters:
     ///   - claim: as the store gave it.
@@ -34,10 +37,17 @@ struct DeliveryCursor: Sendable {
         recordedCursor = cursor
         tries = claim.attempt
         recordedAt = now
+        askedAt = now
     }
 
     /// Returns whether the lease still covers a try that starts at `now`.
     func isTrusted(at now: ContinuousClock.Instant) -> Bool { now < expiresAt }
+
+    /// Returns whether the subscription may have changed meanwhile, as while the pair waited for a
+    /// slot or for the rate limit.
+    func mustAsk(at now: ContinuousClock.Instant, recordInterval: Duration) -> Bool {
+        now - askedAt >= recordInterval
+    }
 
     /// The last event of the next message, if that is a batch that was tried before; else nil.
     var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
@@ -82,5 +92,11 @@ struct DeliveryCursor: Sendable {
         tries = 0
         recordedAt = now
         self.expiresAt = expiresAt
+    }
+
+    /// Records whether the store says that the subscription is as it was claimed.
+    mutating func asked(isCurrent: Bool, at now: ContinuousClock.Instant) {
+        self.isCurrent = isCurrent
+        askedAt = now
     }
 }

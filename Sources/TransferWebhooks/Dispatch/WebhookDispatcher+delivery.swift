@@ -11,10 +11,11 @@ extension WebhookDispatcher {
     /// The status by which a receiver says that it is not done with `session.events_finished` yet.
     private static let acceptedStatus = 202
 
-    /// Delivers a pair's events until none is left, one fails, or the dispatcher stops.
+    /// Delivers a pair's events until none is left, one fails, the subscription is no longer as it
+    /// was claimed, or the dispatcher stops.
     func deliver(_ held: DeliveryCursor) async {
         var held = held
-        while !isDraining {
+        while !isDraining, held.isCurrent {
             guard let run = await gather(&held) else { break }
             guard await deliver(run, &held) else { return }
             guard run.hasMore else {
@@ -29,8 +30,7 @@ extension WebhookDispatcher {
     /// - Returns: false when the claim has ended.
     private func deliver(_ run: MessageBatcher, _ held: inout DeliveryCursor) async -> Bool {
         for outgoing in run.messages {
-            await keepPace(of: held.claim)
-            guard !isDraining, isTrusted(held) else {
+            guard await mayContinue(&held) else {
                 if await settle(&held) { await release(held) }
                 return false
             }
@@ -48,7 +48,12 @@ extension WebhookDispatcher {
             return false
         }
         if held.claim.throttlesWakeUps, outgoing.last.kind == .sessionEventsFinished {
-            guard await settle(&held), await admit(outgoing.last, held) else { return false }
+            guard await settle(&held) else { return false }
+            guard held.isCurrent else {
+                await release(held)
+                return false
+            }
+            guard await admit(outgoing.last, held) else { return false }
         }
         guard let sent = await attempt(outgoing, held) else {
             if await settle(&held) { await release(held) }
@@ -103,6 +108,31 @@ extension WebhookDispatcher {
         return sent
     }
 
+    /// Waits for the turn of the pair's next message, and returns whether that may be sent.
+    private func mayContinue(_ held: inout DeliveryCursor) async -> Bool {
+        guard held.isCurrent else { return false }
+        await keepPace(of: held.claim)
+        guard !isDraining else { return false }
+        if held.mustAsk(at: .now, recordInterval: bounds.recordInterval) {
+            guard await ask(&held) else { return false }
+        }
+        return !isDraining && isTrusted(held)
+    }
+
+    /// Asks the store whether the subscription is still as it was claimed.
+    ///
+    /// - Returns: false also when the store does not answer.
+    private func ask(_ held: inout DeliveryCursor) async -> Bool {
+        do throws(StoreError) {
+            let standing = try await stores.deliveries.standing(of: held.claim, health: health)
+            held.asked(isCurrent: standing == .current, at: .now)
+            return held.isCurrent
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return false
+        }
+    }
+
     /// Returns whether nobody else can deliver this pair yet.
     ///
     /// A worker that others take for dead loses its pairs long before their own lease is over.
@@ -137,7 +167,10 @@ extension WebhookDispatcher {
         let attempt = held.unrecorded?.attempt()
         // A message that is taken at its first try is not logged.
         let logged = held.tries > 0 ? attempt : nil
-        let isRecorded = await recorder.record(until: held.expiresAt, whenStale: false) {
+        let standing = await recorder.record(
+            until: held.expiresAt,
+            whenStale: ClaimStanding.stale
+        ) {
             [stores, bounds, health] () throws(StoreError) in
             try await stores.deliveries.recordDelivered(
                 claim,
@@ -148,8 +181,10 @@ extension WebhookDispatcher {
                 health: health
             )
         }
-        if isRecorded { held.recorded(until: expiresAt, at: .now) }
-        return isRecorded
+        guard standing != .stale else { return false }
+        held.recorded(until: expiresAt, at: .now)
+        held.asked(isCurrent: standing == .current, at: .now)
+        return true
     }
 
     /// - Returns: false when the wake-up has to wait; then the claim has ended.
@@ -251,9 +286,15 @@ extension WebhookDispatcher {
     /// up for a minute.
     @discardableResult
     func release(_ held: DeliveryCursor) async -> DeliveryRelease {
-        await recorder.record(until: held.expiresAt, whenStale: .stale) {
+        let result = await recorder.record(
+            until: held.expiresAt,
+            whenStale: DeliveryRelease.stale
+        ) {
             [stores] () throws(StoreError) in
             try await stores.deliveries.releaseDelivery(held.claim)
         }
+        // What is left is to be sent as the subscription now is.
+        if result == .due, !held.isCurrent { wake() }
+        return result
     }
 }

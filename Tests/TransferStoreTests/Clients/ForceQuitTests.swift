@@ -189,12 +189,12 @@ import TransferTestSupport
         try await quit(fixture)
         // An instance that was delivering has lost its claim, and writes nothing.
         #expect(
-            try await !fixture.stores.deliveries.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 taken,
                 through: 1,
                 status: 204,
                 lease: .seconds(60)
-            )
+            ) == .stale
         )
         #expect(try await fixture.claimDeliveries().isEmpty)
         try await fixture.makeDeliveriesDue()

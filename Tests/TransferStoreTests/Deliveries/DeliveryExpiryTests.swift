@@ -120,7 +120,7 @@ import TransferTestSupport
                 through: 2,
                 status: 200,
                 lease: Self.lease
-            )
+            ) == .current
         )
         #expect(try await record(claim, fixture) == 4)
         #expect(try await told(fixture).map(\.sequences) == [3...4])

@@ -44,7 +44,7 @@ import TransferTestSupport
             status: 204,
             lease: Self.lease,
             health: Self.health
-        )
+        ) != .stale
     }
 
     /// Fails deliveries of the subscription until it is paused.
@@ -121,8 +121,12 @@ import TransferTestSupport
         }
         #expect(claims.count == 1)
         #expect(try await claim(fixture).isEmpty)
+        // The pause that began with the probe is not for the probe.
+        let probe = try #require(claims.first)
+        let deliveries = fixture.stores.deliveries
+        #expect(try await deliveries.standing(of: probe, health: Self.health) == .current)
         // The probe succeeds: all others are due.
-        #expect(try await succeed(fixture, try #require(claims.first)))
+        #expect(try await succeed(fixture, probe))
         #expect(try await claim(fixture).count == 11)
         let streaks: Query = "SELECT count(*) AS count FROM failure_streak"
         #expect(try await fixture.count(streaks) == 0)

@@ -50,7 +50,7 @@ import TransferTestSupport
                 status: 200,
                 attempt: StoreFixture.attempt(status: 200, reason: nil),
                 lease: Self.lease
-            )
+            ) == .current
         )
         let delivered = try #require(try await log(fixture, id, .delivered).first)
         #expect(delivered.id == waiting.id)

@@ -47,16 +47,16 @@ import TransferTestSupport
                 through: 2,
                 status: 204,
                 lease: Self.lease
-            )
+            ) == .current
         )
         // Never backwards.
         #expect(
-            try await !fixture.stores.deliveries.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 1,
                 status: 204,
                 lease: Self.lease
-            )
+            ) == .stale
         )
         // The third event still has to be delivered: the delivery is due again at once.
         #expect(try await fixture.stores.deliveries.releaseDelivery(claim) == .due)
@@ -68,7 +68,7 @@ import TransferTestSupport
                 through: 3,
                 status: 204,
                 lease: Self.lease
-            )
+            ) == .current
         )
         #expect(try await fixture.stores.deliveries.releaseDelivery(next) == .idle)
         #expect(try await fixture.claimDeliveries().isEmpty)
@@ -97,12 +97,12 @@ import TransferTestSupport
         #expect(old.fence != new.fence)
         let stores = fixture.stores
         #expect(
-            try await !stores.deliveries.recordDelivered(
+            try await stores.deliveries.recordDelivered(
                 old,
                 through: 1,
                 status: 204,
                 lease: Self.lease
-            )
+            ) == .stale
         )
         #expect(try await fixture.fail(old) == .stale)
         #expect(try await stores.deliveries.releaseDelivery(old) == .stale)
@@ -112,7 +112,7 @@ import TransferTestSupport
                 through: 1,
                 status: 204,
                 lease: Self.lease
-            )
+            ) == .current
         )
     }
 
@@ -214,7 +214,7 @@ import TransferTestSupport
                     through: seen,
                     status: 204,
                     lease: Self.lease
-                )
+                ) == .current
             )
             async let submitted = fixture.stores.submissions.submit(
                 StoreFixture.submissions(2),
@@ -259,12 +259,12 @@ import TransferTestSupport
         let again = try await fixture.claimDeliveries()
         #expect(again.map(\.session) == lost.claims.map(\.session))
         // The other one still belongs to its holder.
-        let isHeld = try await fixture.stores.deliveries.recordDelivered(
+        let standing = try await fixture.stores.deliveries.recordDelivered(
             held[0],
             through: 1,
             status: 204,
             lease: .seconds(600)
         )
-        #expect(isHeld)
+        #expect(standing == .current)
     }
 }

@@ -208,7 +208,7 @@ extension DeliverySearch {
             through: held.cursor,
             status: 204,
             lease: Self.lease
-        )
+        ) != .stale
     }
 
     /// Takes over from all others, which have been silent for too long, unlike this one.

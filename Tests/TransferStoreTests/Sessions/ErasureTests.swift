@@ -93,13 +93,13 @@ import TransferTestSupport
         let claim = try await fixture.claimDeliveries()[0]
         #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
         if answers {
-            let isTold = try await fixture.stores.deliveries.recordDelivered(
+            let standing = try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 4,
                 status: 204,
                 lease: .seconds(600)
             )
-            #expect(isTold)
+            #expect(standing == .current)
             #expect(try await fixture.stores.deliveries.releaseDelivery(claim) != .stale)
         } else {
             _ = try await fixture.aside.execute(
@@ -111,13 +111,13 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM event") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM delivery") == 0)
         // A worker that was delivering at that moment has lost its claim.
-        let isLate = try await fixture.stores.deliveries.recordDelivered(
+        let late = try await fixture.stores.deliveries.recordDelivered(
             claim,
             through: 4,
             status: 204,
             lease: .seconds(600)
         )
-        #expect(!isLate)
+        #expect(late == .stale)
     }
 
     /// However many events a session has, no statement removes more of them than it has time for.

@@ -57,6 +57,17 @@ import TransferModel
         #expect(!isDueAgain)
     }
 
+    @Test func asksTheStoreOnceItHasWaited() {
+        var held = held()
+        #expect(!held.mustAsk(at: start + .milliseconds(99), recordInterval: interval))
+        #expect(held.mustAsk(at: start + interval, recordInterval: interval))
+        held.asked(isCurrent: true, at: start + interval)
+        #expect(!held.mustAsk(at: start + .milliseconds(150), recordInterval: interval))
+        #expect(held.isCurrent)
+        held.asked(isCurrent: false, at: start + .milliseconds(150))
+        #expect(!held.isCurrent)
+    }
+
     @Test func neverGoesBack() {
         var held = held()
         held.passed(8)

@@ -64,7 +64,7 @@ struct WebhookSettingsTests {
     }
 
     /// Returns whether a receiver that knows `secret` accepts the message.
-    private static func knows(_ message: ReceivedWebhook, _ secret: SigningSecret) -> Bool {
+    static func knows(_ message: ReceivedWebhook, _ secret: SigningSecret) -> Bool {
         let time = message["webhook-timestamp"].flatMap(Double.init) ?? 0
         do {
             try WebhookVerifier(secrets: [secret]).verify(

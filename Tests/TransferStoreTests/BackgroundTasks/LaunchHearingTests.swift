@@ -1,0 +1,144 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Which subscriptions have heard of a launch, and so have accepted it.
+@Suite(.postgresSchema) struct LaunchHearingTests {
+    private static let task = BackgroundTaskIdentifier(stored: "clean")
+    /// Events of clients, but no launches.
+    private static let moves = EventFilter(["client.lifecycle_changed"])
+
+    @Test func aSubscriptionThatCameLaterHasNotHeardIt() async throws {
+        let fixture = try await StoreFixture()
+        let clock = BackgroundClock(fixture.stores, fixture.aside)
+        try await launch(fixture)
+        try await fixture.subscribe()
+        try await suspend(fixture)
+        try await deliver(fixture)
+        #expect(try await states(fixture) == [.launched])
+        try await clock.pass(61)
+        #expect(try await states(fixture) == [.notAccepted])
+        try await clock.pass(31)
+        #expect(try await states(fixture) == [.launched, .notAccepted])
+        // It is there for the second launch.
+        try await deliver(fixture)
+        #expect(try await states(fixture) == [.running, .notAccepted])
+    }
+
+    @Test(arguments: [false, true])
+    func aSubscriptionThatAsksForLaunchesLaterHasNotHeardIt(isGivenUp: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let clock = BackgroundClock(fixture.stores, fixture.aside)
+        let id = try await fixture.subscribe(filter: Self.moves)
+        try await launch(fixture)
+        try await suspend(fixture)
+        if isGivenUp { try await giveUpTheMove(fixture) } else { try await deliver(fixture) }
+        try await askForAll(id, fixture)
+        #expect(try await states(fixture) == [.launched])
+        _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: .default)
+        try await deliver(fixture)
+        #expect(try await states(fixture) == [.launched])
+        try await clock.pass(61)
+        #expect(try await states(fixture) == [.notAccepted])
+    }
+
+    @Test(arguments: [false, true])
+    func aSubscriptionThatAsksForItInTimeHasHeardIt(asksLater: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let clock = BackgroundClock(fixture.stores, fixture.aside)
+        let id = try await fixture.subscribe(filter: asksLater ? Self.moves : nil)
+        try await launch(fixture)
+        try await suspend(fixture)
+        if asksLater { try await askForAll(id, fixture) }
+        #expect(try await states(fixture) == [.launched])
+        try await deliver(fixture)
+        #expect(try await states(fixture) == [.running])
+        try await clock.pass(61)
+        #expect(try await states(fixture) == [.running])
+    }
+
+    /// Launches a run of the default client.
+    private func launch(_ fixture: StoreFixture) async throws {
+        var change = BackgroundSettingsChange()
+        change.permittedIdentifiers = PermittedIdentifiers(stored: ["*"])
+        _ = try await fixture.stores.tenants.changeBackgroundSettings(of: fixture.tenant, change)
+        _ = try await fixture.stores.handlers.registerHandler(
+            Self.task,
+            kind: .processing,
+            hasExpirationHandler: false,
+            of: .default,
+            tenant: fixture.tenant
+        )
+        _ = try await fixture.stores.requests.submitRequest(
+            BackgroundTaskRequest(identifier: Self.task),
+            BackgroundTaskRequestID(.version7()),
+            occurrence: nil,
+            of: .default,
+            tenant: fixture.tenant
+        )
+        try await fixture.stores.advanceTimers()
+        #expect(try await states(fixture) == [.launched])
+    }
+
+    /// Adds another event to the log of the client.
+    private func suspend(_ fixture: StoreFixture) async throws {
+        let client = try await fixture.stores.clients.suspend(tenant: fixture.tenant, id: .default)
+        #expect(client?.lifecycle == .suspended)
+    }
+
+    private func askForAll(_ id: SubscriptionID, _ fixture: StoreFixture) async throws {
+        var change = SubscriptionChange()
+        change.filter = .some(nil)
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
+    }
+
+    /// Acts as the dispatcher of webhooks, whose receiver takes all that it asks for.
+    private func deliver(_ fixture: StoreFixture) async throws {
+        let deliveries = fixture.stores.deliveries
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        let events = try await fixture.stores.events.events(
+            of: claim.session,
+            after: claim.acknowledgedSequence,
+            limit: 100
+        )
+        let standing = try await deliveries.recordDelivered(
+            claim,
+            through: try #require(events.last).sequence,
+            status: 204,
+            lease: .seconds(600)
+        )
+        #expect(standing == .current)
+        #expect(try await deliveries.releaseDelivery(claim) == .idle)
+    }
+
+    /// Gives up the message of the event that follows the launch, which is not asked for.
+    private func giveUpTheMove(_ fixture: StoreFixture) async throws {
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        let result = try await fixture.stores.deliveries.recordDeliveryFailed(
+            claim,
+            sequence: claim.acknowledgedSequence + 2,
+            DeliverySetback(
+                attempt: StoreFixture.attempt(status: 500, reason: "http_status"),
+                retryAfter: nil
+            )
+        )
+        #expect(result == .recorded)
+    }
+
+    /// Returns the states of the client's runs, from the newest.
+    private func states(_ fixture: StoreFixture) async throws -> [BackgroundTaskRun.State] {
+        try await fixture.stores.runs.runs(
+            of: .default,
+            tenant: fixture.tenant,
+            before: nil,
+            limit: 10
+        ).map(\.state)
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Postgres
+import StandardWebhooks
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What a claim is still good for when its subscription has changed.
+@Suite(.postgresSchema) struct ClaimStandingTests {
+    enum Change: CaseIterable {
+        case settings, disabling, rotation, endOfASecret, pause
+    }
+
+    @Test(arguments: Change.allCases)
+    func isOutdatedAfterAChange(change: Change) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        if change == .endOfASecret { try await rotate(fixture, id, othersExpireAt: Date() + 600) }
+        try await fixture.submit(3)
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        #expect(try await fixture.stores.deliveries.standing(of: claim) == .current)
+        #expect(try await record(claim, 1, fixture) == .current)
+        try await make(change, to: id, fixture)
+        #expect(try await fixture.stores.deliveries.standing(of: claim) == .outdated)
+        // What was sent before is recorded all the same.
+        #expect(try await record(claim, 2, fixture) == .outdated)
+        #expect(try await fixture.stores.deliveries.releaseDelivery(claim) == .due)
+        #expect(try await fixture.stores.deliveries.standing(of: claim) == .stale)
+        let next = try await fixture.claimDeliveries()
+        guard change != .disabling, change != .pause else {
+            #expect(next.isEmpty)
+            return
+        }
+        #expect(next.map(\.acknowledgedSequence) == [2])
+        #expect(try await record(try #require(next.first), 3, fixture) == .current)
+    }
+
+    @Test func aRotationIsNoChangeForAConditionalOne() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await rotate(fixture, id, othersExpireAt: nil)
+        let subscription = try await fixture.stores.subscriptions.subscription(
+            tenant: fixture.tenant,
+            id: id
+        )
+        #expect(subscription?.revision == 0)
+    }
+
+    private func record(
+        _ claim: DeliveryClaim,
+        _ sequence: Int64,
+        _ fixture: StoreFixture
+    ) async throws -> ClaimStanding {
+        try await fixture.stores.deliveries.recordDelivered(
+            claim,
+            through: sequence,
+            status: 204,
+            lease: .seconds(600)
+        )
+    }
+
+    private func make(_ change: Change, to id: SubscriptionID, _ fixture: StoreFixture) async throws
+    {
+        var settings = SubscriptionChange()
+        switch change {
+        case .settings: settings.rateLimit = .some(7)
+        case .disabling: settings.isEnabled = false
+        case .rotation: return try await rotate(fixture, id, othersExpireAt: nil)
+        case .endOfASecret:
+            _ = try await fixture.aside.execute(
+                """
+                UPDATE signing_secret SET expires_at = now() - interval '1 s'
+                WHERE expires_at IS NOT NULL
+                """
+            )
+            return
+        case .pause:
+            _ = try await fixture.aside.execute(
+                """
+                INSERT INTO failure_streak (subscription_id, failures, paused_until)
+                VALUES (\(id.uuid), 1, now() + interval '1 hour')
+                """
+            )
+            return
+        }
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            settings
+        )
+    }
+
+    private func rotate(
+        _ fixture: StoreFixture,
+        _ id: SubscriptionID,
+        othersExpireAt expiry: Date?
+    ) async throws {
+        _ = try await fixture.stores.subscriptions.rotateSecret(
+            tenant: fixture.tenant,
+            id: id,
+            to: .random(),
+            othersExpireAt: expiry
+        )
+    }
+}
