@@ -206,7 +206,7 @@ extension ProblemDetails {
     init(_ problem: Problem, requestID: String) {
         self.init(
             problem.code,
-            detail: problem.detail,
+            detail: problem.detail ?? problem.remedy,
             errors: problem.errors,
             oldestSequence: problem.oldestSequence,
             limit: problem.quota?.limit.rawValue ?? problem.sharedLimit?.rawValue,

@@ -35,7 +35,7 @@ struct BackgroundTaskRequestRoutes: Sendable {
     }
 
     func submit(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let submission = try decoded(BackgroundTaskSubmission.self, from: body)
+        let submission = try await decoded(BackgroundTaskSubmission.self, from: body)
         let (request, client) = try submission.request()
         let occurrence = request.recurrence.map {
             $0.first(earliest: request.earliestBeginAt, now: Date.now)
@@ -75,10 +75,14 @@ struct BackgroundTaskRequestRoutes: Sendable {
 
     /// Launches a request that may not wait, or cancels it.
     private func launchAtOnce(_ pending: PendingRequest, _ tenant: TenantID) async throws {
+        var reason: RequestWait.Reason?
         for request in try await stores.timers.dueRequests(only: pending.id) {
             let decision = LaunchDecision(request)
-            guard case .launch = decision else { continue }
-            _ = try await stores.timers.decide([(request, decision)])
+            switch decision {
+            case .launch: _ = try await stores.timers.decide([(request, decision)])
+            case .wait(let obstacle, _): reason = obstacle
+            case .skip: break
+            }
         }
         let identifier = pending.request.identifier
         let left = try await stores.requests.pendingRequest(
@@ -90,7 +94,9 @@ struct BackgroundTaskRequestRoutes: Sendable {
         _ = try await stores.requests.cancelRequests(identifier, of: pending.client, tenant: tenant)
         throw Problem(
             .immediateRunIneligible,
-            "It cannot run at once, and the strategy `fail` does not let it wait."
+            reason.map {
+                "It would wait (`\($0.rawValue)`: \($0.obstacle)), and the strategy is `fail`."
+            } ?? "It cannot run at once, and the strategy `fail` does not let it wait."
         )
     }
 
@@ -136,6 +142,24 @@ extension ClientStore {
     func require(_ client: ClientID, of tenant: TenantID) async throws {
         guard try await self.client(tenant: tenant, id: client) != nil else {
             throw Problem.unknownClient
+        }
+    }
+}
+
+extension RequestWait.Reason {
+    /// What keeps a request from its launch.
+    fileprivate var obstacle: String {
+        switch self {
+        case .date: "its date is not reached"
+        case .interval: "the time since its last launch is too short"
+        case .relaunch: "nobody accepted its last launch, and the next one is due later"
+        case .network: "the service cannot reach the network"
+        case .capacity: "the capacity of the tenant is busy"
+        case .run: "a launch of the identifier is running"
+        case .budget: "the client has \(BackgroundTaskRun.openMax) open runs"
+        case .subscription: "all subscriptions that ask for launches are disabled"
+        case .clientForceQuit: "the client was force-quit"
+        case .disabled: "the tenant has background tasks switched off"
         }
     }
 }

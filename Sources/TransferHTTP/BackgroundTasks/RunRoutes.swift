@@ -32,7 +32,7 @@ struct RunRoutes: Sendable {
             try await stores.runs.acceptRun(id, of: tenant)
         }
         addChange("complete", to: router) { id, tenant, body in
-            let request = try decoded(RunCompletionRequest.self, from: body)
+            let request = try await decoded(RunCompletionRequest.self, from: body)
             return try await stores.runs.completeRun(
                 id,
                 isSuccessful: request.success,
@@ -40,11 +40,11 @@ struct RunRoutes: Sendable {
             )
         }
         addChange("extend", to: router) { id, tenant, body in
-            let time = try decoded(RunExtensionRequest.self, from: body).time()
+            let time = try await decoded(RunExtensionRequest.self, from: body).time()
             return try await stores.runs.extendRun(id, by: time, of: tenant)
         }
         addChange("progress", to: router) { id, tenant, body in
-            let request = try decoded(RunProgressRequest.self, from: body)
+            let request = try await decoded(RunProgressRequest.self, from: body)
             return try await stores.runs.reportProgress(
                 request.progress(),
                 title: request.title,
@@ -54,7 +54,7 @@ struct RunRoutes: Sendable {
             )
         }
         addChange("transfers", to: router) { id, tenant, body in
-            let tasks = try decoded(RunTransfersRequest.self, from: body).tasks()
+            let tasks = try await decoded(RunTransfersRequest.self, from: body).tasks()
             return try await stores.runs.linkTransfers(tasks, to: id, of: tenant)
         }
     }

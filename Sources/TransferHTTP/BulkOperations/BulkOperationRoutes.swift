@@ -35,7 +35,7 @@ struct BulkOperationRoutes: Sendable {
     }
 
     func begin(_ body: [UInt8], of address: SessionAddress) async throws -> Answer {
-        let (verb, states) = try decoded(BulkOperationRequest.self, from: body).operation()
+        let (verb, states) = try await decoded(BulkOperationRequest.self, from: body).operation()
         let session = try await stores.sessions.session(
             tenant: address.tenant,
             client: address.client,

@@ -30,7 +30,7 @@ struct AssertionRoutes: Sendable {
     }
 
     func begin(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = try decoded(AssertionRequest.self, from: body)
+        let request = try await decoded(AssertionRequest.self, from: body)
         let (id, client) = try request.assertion()
         let result = try await stores.assertions.beginAssertion(
             id,

@@ -62,7 +62,7 @@ struct ClientRoutes: Sendable {
     }
 
     func put(_ id: ClientID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = body.isEmpty ? nil : try decoded(ClientRequest.self, from: body)
+        let request = try await body.isEmpty ? nil : decoded(ClientRequest.self, from: body)
         let kind = try request?.kind.map { name throws(Problem) in
             guard let kind = Client.Kind(rawValue: name) else {
                 throw Problem([

@@ -42,5 +42,8 @@ struct BodyRange: Equatable {
         (start, end, self.total) = (range.range.lowerBound, range.range.upperBound, total)
     }
 
+    /// Whether the request brings the whole body.
+    var isWhole: Bool { start == 0 && end == total }
+
     func isComplete(at size: Int64) -> Bool { total.map { $0 == size } ?? true }
 }

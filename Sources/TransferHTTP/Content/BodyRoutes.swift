@@ -39,6 +39,7 @@ struct BodyRoutes: Sendable {
     func put(_ request: Request, of id: TaskID, tenant: TenantID) async throws -> Response {
         _ = try await awaiting(id, tenant: tenant)
         let range = try BodyRange(request.headers)
+        try Self.checkForm(of: request.headers, isWhole: range.isWhole)
         guard range.total ?? 0 <= bytesMax else { throw tooLarge }
         let body = try await open(id, tenant: tenant)
         // Checked again under the lock: another request may just have brought the last bytes.
@@ -176,11 +177,37 @@ struct BodyRoutes: Sendable {
         }
     }
 
+    /// Checks that the digests that the client sent can be compared at the end (RFC 9530).
+    ///
+    /// The client relies on the check, so a digest that cannot be read is refused, not ignored.
+    private static func checkForm(of fields: HTTPFields, isWhole: Bool) throws(Problem) {
+        let malformed = DigestFields.malformed(
+            status: isWhole ? 200 : 206,
+            headers: lines(of: fields)
+        )
+        guard !malformed.isEmpty else { return }
+        throw Problem(malformed.map { FieldError(parameter: $0, .invalidValue, digestRule) })
+    }
+
+    private static let digestRule: String = {
+        let lengths = ChecksumAlgorithm.allCases.map { algorithm in
+            "\(algorithm.byteCount) bytes for `\(algorithm.rawValue)`"
+        }
+        return """
+            Must be digests by algorithm, in Base64 between colons, such as `sha-256=:…:` \
+            (RFC 9530), with \(lengths.joined(separator: ", ")).
+            """
+    }()
+
+    private static func lines(of fields: HTTPFields) -> [(name: String, value: String)] {
+        fields.map { (name: $0.name.rawName, value: $0.value) }
+    }
+
     /// Checks the whole body against the digests that the client sent (RFC 9530).
     private func check(_ body: StagedBody, _ fields: HTTPFields, isWhole: Bool) async throws {
         let wanted = DigestFields.checksums(
             status: isWhole ? 200 : 206,
-            headers: fields.map { (name: $0.name.rawName, value: $0.value) }
+            headers: Self.lines(of: fields)
         )
         guard !wanted.isEmpty else { return }
         let found = try await onThread { try body.checksums(Set(wanted.map(\.algorithm))) }

@@ -146,7 +146,7 @@ struct EventRoutes: Sendable {
     }
 
     func acknowledge(_ body: [UInt8], in session: SessionAddress) async throws -> Answer {
-        let request = try decoded(AckRequest.self, from: body)
+        let request = try await decoded(AckRequest.self, from: body)
         if let token = AckToken(serialized: request.ackToken),
             try await stores.wakeUps.acknowledge(
                 token,

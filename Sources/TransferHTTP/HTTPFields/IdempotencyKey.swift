@@ -18,13 +18,17 @@ struct IdempotencyKey: Sendable {
     /// Reads the key of a request.
     ///
     /// - Returns: nil when the request has no key.
-    /// - Throws: ``Problem`` for a key of any other form.
-    init?(_ request: Request, body: [UInt8]) throws(Problem) {
+    /// - Throws: ``Problem`` for a key of any other form, and for a large body whose turn does not
+    ///   come in time.
+    init?(_ request: Request, body: [UInt8]) async throws {
         guard let key = try Self.key(of: request) else { return nil }
         self.key = key
-        var hash = Self.hash(of: request)
-        hash.update(data: body)
-        requestSHA256 = Array(hash.finalize())
+        let head = Self.hash(of: request)
+        requestSHA256 = try await RequestResources.decoding(body.count) {
+            var hash = head
+            hash.update(data: body)
+            return Array(hash.finalize())
+        }
     }
 
     init(key: [UInt8], requestSHA256: [UInt8]) {

@@ -7,6 +7,8 @@ struct QueryParameters: Sendable {
     /// The number of items in a page when the client names none, and the maximum.
     static let limitDefault = 100
     static let limitMax = 200
+    /// The number of characters that are repeated of a name that is not known.
+    private static let shownNameMax = 64
 
     private var values: [String: String] = [:]
 
@@ -21,16 +23,9 @@ struct QueryParameters: Sendable {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            guard let name = PercentDecoding.text(parts[0], plusIsSpace: true),
-                allowed.contains(name)
-            else {
-                throw Problem([
-                    FieldError(
-                        parameter: "query",
-                        .unknownParameter,
-                        "The query has a parameter that this operation does not know."
-                    )
-                ])
+            let text = PercentDecoding.text(parts[0], plusIsSpace: true)
+            guard let name = text, allowed.contains(name) else {
+                throw Self.unknown(text, allowed)
             }
             let value = PercentDecoding.text(
                 parts.count > 1 ? parts[1] : [],
@@ -73,6 +68,19 @@ struct QueryParameters: Sendable {
             throw Self.invalid(name, "Must be a whole number that is not negative.")
         }
         return number
+    }
+
+    /// Returns the problem with a parameter that is not `allowed`; nil for a name that is no text.
+    private static func unknown(_ name: String?, _ allowed: Set<String>) -> Problem {
+        let shown = String((name ?? "").unicodeScalars.prefix(shownNameMax))
+        let known = allowed.sorted().map { "`\($0)`" }.joined(separator: ", ")
+        return Problem([
+            FieldError(
+                parameter: shown.isEmpty ? "query" : shown,
+                .unknownParameter,
+                "Is not a parameter of this operation, which has \(known)."
+            )
+        ])
     }
 
     /// Returns the problem that refuses the value of `name`.

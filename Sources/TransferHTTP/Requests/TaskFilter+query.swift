@@ -30,9 +30,11 @@ extension QueryParameters {
             guard let state = TransferState(rawValue: String(Substring(word))),
                 !states.contains(state)
             else {
+                let known = TransferState.allCases.map { "`\($0.rawValue)`" }
                 throw Self.invalid(
                     "state",
-                    "Must be states of tasks, each named once, separated by commas."
+                    "Must be states of tasks, each named once, separated by commas: "
+                        + "\(known.joined(separator: ", "))."
                 )
             }
             states.append(state)

@@ -44,15 +44,13 @@ final class ConnectionGate: ChannelDuplexHandler {
     /// Whether the client sends nothing more, and whether the handlers behind have been told.
     private var isInputClosed = false
     private var isInputClosedTold = false
-    /// The time since which the client is asked for bytes; nil while it is not.
-    private var asksSince: ContinuousClock.Instant?
+    /// What is asked of the client, and how fast the current body comes.
+    private var pace = BodyPace()
     private var unaskedBytes = 0
-    /// The bytes received of the current body, the time spent waiting for them, and the bytes
-    /// discarded at the end.
-    private var bodyBytes = 0
-    /// Of these, the bytes that are no framing; what the parser reads as extensions of chunks is.
+    /// The bytes of the current body that are no framing; what the parser reads as extensions of
+    /// chunks is.
     private var contentBytes = 0
-    private var asked = Duration.zero
+    /// The bytes discarded at the end.
     private var discardedBytes = 0
 
     private var stateSince = ContinuousClock.now
@@ -122,16 +120,14 @@ extension ConnectionGate {
             return
         }
         isReadWanted = false
-        if asksSince == nil { asksSince = .now }
+        pace.ask(at: .now)
         setTimer()
         context.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
-        if let since = asksSince {
-            if machine.isReadingBody { asked += .now - since }
-            asksSince = nil
+        if pace.endAsking(isBody: machine.isReadingBody, at: .now) {
             unaskedBytes = 0
         } else {
             unaskedBytes += bytes.readableBytes
@@ -148,14 +144,17 @@ extension ConnectionGate {
         feed(context)
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        if machine.isClosing { askForRest(context) }
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case ChannelEvent.inputClosed = event else {
             return context.fireUserInboundEventTriggered(event)
         }
         isInputClosed = true
-        asksSince = nil
+        pace.endAsking(isBody: machine.isReadingBody, at: .now)
         if machine.isClosing { closeIfDone(context) } else { passInputClosed(context) }
     }
 
@@ -180,7 +179,7 @@ extension ConnectionGate {
                 if !isFirst { stateSince = .now }
                 setTimer()
             }
-            if machine.isReadingBody { bodyBytes += count }
+            if machine.isReadingBody { pace.add(count) }
             context.fireChannelRead(Self.wrapInboundOut(slice))
             guard !machine.isReadingBody || !hasTooMuchFraming else {
                 held.clear()
@@ -195,7 +194,7 @@ extension ConnectionGate {
     /// Whether a body comes with more framing than any client needs, as in extensions of chunks,
     /// which are bounded nowhere else.
     private var hasTooMuchFraming: Bool {
-        bodyBytes - contentBytes
+        pace.byteCount - contentBytes
             > Self.framingBytesMax + Self.framingBytesPerByteMax * contentBytes
     }
 
@@ -247,9 +246,18 @@ extension ConnectionGate {
         registry.setWaiting(context.channel)
         held.clear()
         stateSince = .now
-        asksSince = .now
         setTimer()
-        if !isInputClosed { context.read() }
+        askForRest(context)
+    }
+
+    /// Asks for what the client still sends, which is discarded.
+    ///
+    /// The handlers behind may ask no more: a server that has answered the last request of a
+    /// connection takes nothing of its body.
+    private func askForRest(_ context: ChannelHandlerContext) {
+        guard !isInputClosed else { return }
+        pace.ask(at: .now)
+        context.read()
     }
 
     /// Closes the connection when both sides have sent everything.
@@ -267,9 +275,8 @@ extension ConnectionGate {
     func headRead() {
         machine.headRead()
         isFirst = false
-        bodyBytes = 0
+        pace.headRead(at: .now)
         contentBytes = 0
-        asked = .zero
         if let context { registry.setBusy(context.channel) }
     }
 
@@ -321,9 +328,8 @@ extension ConnectionGate {
                 stateSince + headTimeout
             } else if machine.isWaiting {
                 stateSince + bounds.idleTimeout
-            } else if machine.isReadingBody, let asksSince {
-                asksSince + bounds.bodyGrace
-                    + .seconds(1) * bodyBytes / max(1, bounds.bodyBytesPerSecondMin) - asked
+            } else if machine.isReadingBody {
+                pace.deadline(bounds)
             } else {
                 nil
             }

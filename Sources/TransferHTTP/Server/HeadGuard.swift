@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// A handler that refuses heads about which this server and a proxy in front could disagree.
+/// A handler that refuses heads about which this server and a proxy in front could disagree, and
+/// marks those after which the connection ends.
 ///
 /// It stands after the parser, which reads more than it should, and before the fields are translated,
 /// which loses what is given twice.
@@ -13,11 +14,26 @@ final class HeadGuard: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasRefused else { return }
-        if case .head(let head) = unwrapInboundIn(data), let refusal = Self.refusal(of: head) {
+        guard case .head(var head) = unwrapInboundIn(data) else {
+            return context.fireChannelRead(data)
+        }
+        if let refusal = Self.refusal(of: head) {
             hasRefused = true
             return context.fireErrorCaught(refusal)
         }
-        context.fireChannelRead(data)
+        guard Self.isLast(head) else { return context.fireChannelRead(data) }
+        // The server behind looks for this very value and no other.
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        context.fireChannelRead(Self.wrapInboundOut(.head(head)))
+    }
+
+    /// Returns whether the connection ends after the request: as the client wishes (RFC 9112 §9.3),
+    /// and because the parser reads nothing behind what may change the protocol.
+    ///
+    /// The request itself is answered as any other (RFC 9110 §7.8). Every `Upgrade` counts, also
+    /// without the `Connection` that belongs to it: the parser alone decides what it stops at.
+    private static func isLast(_ head: HTTPRequestHead) -> Bool {
+        !head.isKeepAlive || head.method == .CONNECT || head.headers.contains(name: "Upgrade")
     }
 
     /// Returns what is wrong with a head (RFC 9112 §2.3, §3.2, §6.1).

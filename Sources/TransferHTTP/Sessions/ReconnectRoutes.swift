@@ -25,7 +25,7 @@ struct ReconnectRoutes: Sendable {
 
     func reconnect(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
         let request =
-            body.isEmpty ? ReconnectRequest() : try decoded(ReconnectRequest.self, from: body)
+            try await body.isEmpty ? ReconnectRequest() : decoded(ReconnectRequest.self, from: body)
         let settings = try request.settings()
         let session = try await session(address, adopted: settings.adoption)
         let document = try await ReconnectionDocument(
@@ -87,7 +87,7 @@ struct ReconnectRoutes: Sendable {
     }
 
     func renew(_ lease: LeaseToken, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = try decoded(LeaseRequest.self, from: body)
+        let request = try await decoded(LeaseRequest.self, from: body)
         var errors: [FieldError] = []
         let time = LeaseTime(request.leaseSeconds, into: &errors)
         guard errors.isEmpty else { throw Problem(errors) }

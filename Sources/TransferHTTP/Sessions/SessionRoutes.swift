@@ -94,7 +94,7 @@ struct SessionRoutes: Sendable {
         if condition: RevisionCondition = .none,
         reconnecting isReconnecting: Bool
     ) async throws -> Answer {
-        let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
+        let request = try await body.isEmpty ? nil : decoded(SessionRequest.self, from: body)
         let configuration = try request?.configuration?.configuration()
         let kind = try request?.sessionKind()
         let result = try await stores.sessions.putSession(
@@ -162,10 +162,13 @@ struct SessionRoutes: Sendable {
         _ body: [UInt8],
         if condition: RevisionCondition
     ) async throws -> Answer {
-        let patch = try decoded(JSONValue.self, from: body)
+        let patch = try await decoded(JSONValue.self, from: body)
         for _ in 0..<Self.triesMax {
             let session = try await session(address)
-            let configuration = try session.configuration(changedBy: patch)
+            // The patch is written and read once more.
+            let configuration = try await RequestResources.decoding(body.count) {
+                try session.configuration(changedBy: patch)
+            }
             // The change is made to this revision or not at all.
             guard condition.revisions?.contains(session.revision) ?? true else {
                 throw Problem(.preconditionFailed)
@@ -273,15 +276,18 @@ extension ClientStore {
     }
 }
 
-/// Returns the value of a body, or throws the problem with it.
-func decoded<Value: Decodable>(
+/// Returns the value of a body, or throws the problem with it; a large one is decoded where it
+/// delays no other request.
+func decoded<Value: Decodable & Sendable>(
     _ type: Value.Type,
     from body: [UInt8]
-) throws(Problem) -> Value {
-    do throws(WireDecoder.Failure) {
-        return try WireDecoder.decode(type, from: body)
-    } catch {
-        throw Problem(error)
+) async throws -> Value {
+    try await RequestResources.decoding(body.count) {
+        do throws(WireDecoder.Failure) {
+            return try WireDecoder.decode(type, from: body)
+        } catch {
+            throw Problem(error)
+        }
     }
 }
 

@@ -25,6 +25,8 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     var isHolding: Bool { !held.isEmpty }
     private var context: ChannelHandlerContext?
     private var hasRefused = false
+    /// Whether the connection ends after the request that was passed on last, by its head.
+    private var isLast = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -57,6 +59,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let request):
             bodyBytesLeft = request.headerFields.contentLength
+            isLast = request.headerFields.value(of: .connection) == "close"
             connection?.headRead()
         case .body(let bytes):
             bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
@@ -108,12 +111,15 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let answer):
-            let isClosing = answer.headerFields.value(of: .connection) == "close"
-            if answer.status.kind != .informational {
-                connection?.answerBegins(closing: isClosing)
+        case .head(var answer):
+            guard answer.status.kind != .informational else {
+                return context.write(data, promise: promise)
             }
-            context.write(data, promise: promise)
+            let isClosing = answer.headerFields.value(of: .connection) == "close"
+            connection?.answerBegins(closing: isLast || isClosing)
+            guard isLast, !isClosing else { return context.write(data, promise: promise) }
+            answer.headerFields[.connection] = "close"
+            context.write(wrapOutboundOut(.head(answer)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
             let done = promise ?? context.eventLoop.makePromise()

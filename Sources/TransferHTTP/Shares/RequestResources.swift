@@ -116,8 +116,8 @@ final class RequestResources: Sendable {
         )
     }
 
-    /// Decodes a submission of so many bytes, off the threads that all requests share unless it is
-    /// small.
+    /// Runs `work`, which reads all of a body of so many bytes, off the threads that all requests
+    /// share unless it is small.
     static func decoding<Value: Sendable>(
         _ byteCount: Int,
         _ work: @escaping @Sendable () throws -> Value

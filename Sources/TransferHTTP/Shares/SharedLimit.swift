@@ -8,7 +8,7 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case tenantConnections = "tenant_connections"
     /// The bytes of requests' bodies that are held at once.
     case bodyBytes = "body_bytes"
-    /// The bytes of submissions that are read and stored at once.
+    /// The large bodies that are decoded at once, and the bytes of submissions read and stored.
     case submissionBytes = "submission_bytes"
     /// The submissions of many tasks that are stored at once.
     case submissions
@@ -41,7 +41,7 @@ extension SharedLimit {
         case .connections: "The instance has as many connections as it can hold."
         case .tenantConnections: "The tenant has as many connections as it may; close one first."
         case .bodyBytes: "The instance reads as many bodies as it can hold."
-        case .submissionBytes: "Large submissions of a tenant are taken one after the other."
+        case .submissionBytes: "Large bodies of a tenant are taken one after the other."
         case .submissions: "Submissions of many tasks are stored a few at a time."
         case .answerBytes: "Answers to the tenant wait to be read; read them first."
         case .stagedBytes:

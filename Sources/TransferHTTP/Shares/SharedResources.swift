@@ -8,7 +8,7 @@ final class SharedResources: Sendable {
     let bodies: FairBudget
     /// Large submissions between their first byte decoded and their commit.
     let submissions: FairBudget
-    /// Submissions that are being decoded, one of a tenant; two of one that is alone.
+    /// Large bodies that are being decoded, one of a tenant; two of one that is alone.
     let decodings: FairBudget
     /// Submissions of so many tasks that each has its own transaction, while they are stored: they
     /// must not take all connections to the database.

@@ -23,17 +23,26 @@ struct PartIdempotency: Sendable {
         head = hash
     }
 
-    /// Returns the key of the part with this number, from 0, and these lines.
-    func key(ofPart number: Int, lines: [TaskLines.Line]) -> IdempotencyKey {
-        var hash = head
-        for line in lines {
-            hash.update(data: line.bytes)
-            hash.update(data: [UInt8(ascii: "\n")])
+    /// Returns the key of the part with this number, from 0, and these lines of so many bytes.
+    ///
+    /// - Throws: ``Problem`` for a large part whose turn does not come in time.
+    func key(
+        ofPart number: Int,
+        lines: [TaskLines.Line],
+        _ byteCount: Int
+    ) async throws -> IdempotencyKey {
+        let requestSHA256 = try await RequestResources.decoding(byteCount) { [head] in
+            var hash = head
+            for line in lines {
+                hash.update(data: line.bytes)
+                hash.update(data: [UInt8(ascii: "\n")])
+            }
+            return Array(hash.finalize())
         }
         var partKey = key
         if number > 0 {
             partKey = [0] + SHA256.hash(data: key + Array("\0\(number)".utf8))
         }
-        return IdempotencyKey(key: partKey, requestSHA256: Array(hash.finalize()))
+        return IdempotencyKey(key: partKey, requestSHA256: requestSHA256)
     }
 }

@@ -109,16 +109,18 @@ struct TaskStream: Sendable {
 
     /// Stores all of a part or none.
     private func store(_ part: [TaskLines.Line], number: Int) async throws -> Answer {
-        let key = idempotency?.key(ofPart: number, lines: part)
-        if let key, let answer = try await submitter.earlierAnswer(key, tenant: session.tenant) {
-            return answer
-        }
         let byteCount = part.reduce(0) { $0 + $1.bytes.count }
         // The answer's body runs after the handler has returned, and needs to be given its
         // resources.
         return try await RequestResources.$current.withValue(resources) {
             // The next part is the client's to send.
             defer { resources?.pauseWork() }
+            let key = try await idempotency?.key(ofPart: number, lines: part, byteCount)
+            if let key,
+                let answer = try await submitter.earlierAnswer(key, tenant: session.tenant)
+            {
+                return answer
+            }
             return try await RequestResources.submitting(byteCount) {
                 let (submissions, answer) = try await RequestResources.decoding(byteCount) {
                     let submissions = try Self.submissions(in: part)

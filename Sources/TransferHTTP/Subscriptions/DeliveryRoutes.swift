@@ -79,7 +79,11 @@ struct DeliveryRoutes: Sendable {
     private func state(_ query: QueryParameters) throws(Problem) -> LoggedDelivery.State? {
         guard let word = query["state"] else { return nil }
         guard let state = LoggedDelivery.State(rawValue: word) else {
-            throw QueryParameters.invalid("state", "Must be the state of a delivery.")
+            let known = LoggedDelivery.State.allCases.map { "`\($0.rawValue)`" }
+            throw QueryParameters.invalid(
+                "state",
+                "Must be one of \(known.joined(separator: ", "))."
+            )
         }
         return state
     }
@@ -89,7 +93,7 @@ struct DeliveryRoutes: Sendable {
         of subscription: SubscriptionID,
         tenant: TenantID
     ) async throws -> Answer {
-        let request = try decoded(RecoverRequest.self, from: body)
+        let request = try await decoded(RecoverRequest.self, from: body)
         if let until = request.until, until.date <= request.since.date {
             throw Problem([FieldError(pointer: "/until", .invalidDate, "Must be after `since`.")])
         }

@@ -61,7 +61,7 @@ struct SubscriptionRoutes: Sendable {
             return answer
         }
         let createdAt = Date.wholeMilliseconds(of: Date())
-        let subscription = try decoded(SubscriptionRequest.self, from: body).subscription(
+        let subscription = try await decoded(SubscriptionRequest.self, from: body).subscription(
             id: SubscriptionID(.version7(at: createdAt)),
             tenant: tenant,
             createdAt: createdAt,
@@ -120,7 +120,8 @@ struct SubscriptionRoutes: Sendable {
         id: SubscriptionID,
         tenant: TenantID
     ) async throws -> Answer {
-        let change = try decoded(SubscriptionPatchRequest.self, from: body).change(egress: egress)
+        let request = try await decoded(SubscriptionPatchRequest.self, from: body)
+        let change = try request.change(egress: egress)
         let result = try await stores.subscriptions.changeSubscription(
             tenant: tenant,
             id: id,
@@ -146,8 +147,8 @@ struct SubscriptionRoutes: Sendable {
             return answer
         }
         let request =
-            body.isEmpty
-            ? RotateSecretRequest() : try decoded(RotateSecretRequest.self, from: body)
+            try await body.isEmpty
+            ? RotateSecretRequest() : decoded(RotateSecretRequest.self, from: body)
         let overlap = try request.overlap()
         let expiry =
             overlap == .zero

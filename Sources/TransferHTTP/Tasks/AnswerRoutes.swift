@@ -25,7 +25,7 @@ struct AnswerRoutes: Sendable {
     }
 
     func begin(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = try decoded(BeginRequest.self, from: body)
+        let request = try await decoded(BeginRequest.self, from: body)
         let replacement = try request.replacement()
         guard request.disposition != .cancel else {
             return try answer(
@@ -42,7 +42,7 @@ struct AnswerRoutes: Sendable {
     }
 
     func authenticate(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = try decoded(ChallengeRequest.self, from: body)
+        let request = try await decoded(ChallengeRequest.self, from: body)
         if request.disposition != .use, request.credential != nil {
             throw Problem([
                 FieldError(

@@ -81,7 +81,7 @@ struct TaskRoutes: Sendable {
         under lease: SubmissionLease?,
         to session: SessionAddress
     ) async throws -> Answer {
-        let key = try IdempotencyKey(request, body: body)
+        let key = try await IdempotencyKey(request, body: body)
         if let key,
             let answer = try await stores.idempotency.earlierAnswer(key, tenant: session.tenant)
         {
@@ -163,7 +163,7 @@ struct TaskRoutes: Sendable {
         if condition: RevisionCondition,
         tenant: TenantID
     ) async throws -> Answer {
-        let change = try decoded(TaskPatchRequest.self, from: body).change()
+        let change = try await decoded(TaskPatchRequest.self, from: body).change()
         let result = try await stores.control.changeTask(
             tenant: tenant,
             id: id,
@@ -183,7 +183,7 @@ struct TaskRoutes: Sendable {
 
     func cancel(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
         let isProducing =
-            try body.isEmpty
+            try await body.isEmpty
             ? false : decoded(CancelRequest.self, from: body).produceResumeData ?? false
         let resumeData = isProducing ? ResumeDataID(UUID()) : nil
         let task = try await stores.control.cancelTask(

@@ -32,7 +32,7 @@ struct AuthorityRoutes: Sendable {
     }
 
     func put(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let text = try decoded(AuthoritiesRequest.self, from: body).certificateAuthorities
+        let text = try await decoded(AuthoritiesRequest.self, from: body).certificateAuthorities
         guard let authorities = CertificateAuthorities(pem: Array(text.utf8)) else {
             throw Problem([
                 FieldError(

@@ -20,7 +20,7 @@ struct BackgroundSettingsRoutes: Sendable {
         }
         router.patch("/v1/tenant/background-settings") { request, context in
             let body = try await request.jsonBody()
-            let change = try decoded(BackgroundSettingsPatchRequest.self, from: body).change()
+            let change = try await decoded(BackgroundSettingsPatchRequest.self, from: body).change()
             let settings = try await stores.tenants.changeBackgroundSettings(
                 of: context.requireTenant(),
                 change,

@@ -30,7 +30,7 @@ struct CredentialRoutes: Sendable {
     }
 
     func put(_ name: String, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
-        let request = try decoded(CredentialRequest.self, from: body)
+        let request = try await decoded(CredentialRequest.self, from: body)
         var errors: [FieldError] = []
         let credential = request.credential(at: "", into: &errors)
         let origins = request.origins(into: &errors)

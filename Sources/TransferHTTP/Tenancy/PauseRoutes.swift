@@ -19,7 +19,8 @@ struct PauseRoutes: Sendable {
     }
 
     func pause(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
-        let request = body.isEmpty ? PauseRequest() : try decoded(PauseRequest.self, from: body)
+        let request =
+            try await body.isEmpty ? PauseRequest() : decoded(PauseRequest.self, from: body)
         let pause = Pause(
             scope: Pause.Scope(tenant: tenant, host: try request.hostKey()),
             hostName: request.host?.lowercased(),
@@ -35,7 +36,8 @@ struct PauseRoutes: Sendable {
     }
 
     func resume(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
-        let request = body.isEmpty ? PauseRequest() : try decoded(PauseRequest.self, from: body)
+        let request =
+            try await body.isEmpty ? PauseRequest() : decoded(PauseRequest.self, from: body)
         let scope = Pause.Scope(tenant: tenant, host: try request.hostKey())
         if try await stores.pauses.endPause(scope, isByTenant: true) { tell(.ofTasks) }
         return Answer(status: .noContent)

@@ -32,7 +32,7 @@ struct TestHookRoutes: Sendable {
         _ body: [UInt8],
         tenant: TenantID
     ) async throws -> Answer {
-        let failure = try decoded(TestFailureRequest.self, from: body).failure()
+        let failure = try await decoded(TestFailureRequest.self, from: body).failure()
         let result = try await stores.testHooks.failNextAttempt(
             of: id,
             tenant: tenant,

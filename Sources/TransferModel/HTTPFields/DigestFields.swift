@@ -30,23 +30,58 @@ package enum DigestFields {
         }
     }
 
-    /// Returns the digests of known algorithms in the field of that lower-case name.
+    /// Returns the names of the fields that ``checksums(status:headers:)`` has to ignore.
+    ///
+    /// They are no Dictionary of Byte Sequences, or have a digest whose length is not that of its
+    /// algorithm, which is known.
+    package static func malformed(
+        status: Int,
+        headers: [(name: String, value: String)]
+    ) -> [String] {
+        var names: [String] = []
+        if status == 200 || status == 206, isMalformed("repr-digest", in: headers) {
+            names.append("Repr-Digest")
+        }
+        if status == 200, isMalformed("content-digest", in: headers) {
+            names.append("Content-Digest")
+        }
+        return names
+    }
+
+    private static func isMalformed(
+        _ name: String,
+        in headers: [(name: String, value: String)]
+    ) -> Bool {
+        (try? readDigests(name, in: headers)) == nil
+    }
+
+    /// Returns the digests of known algorithms in the field of that lower-case name; none in a
+    /// malformed one.
     private static func digests(
         _ name: String,
         in headers: [(name: String, value: String)]
     ) -> [Checksum] {
+        (try? readDigests(name, in: headers)) ?? []
+    }
+
+    private static func readDigests(
+        _ name: String,
+        in headers: [(name: String, value: String)]
+    ) throws(ByteSequenceDictionary.Malformed) -> [Checksum] {
         // Several lines of one name are one value, as if separated by commas (RFC 9110, section
         // 5.3).
         let lines = headers.filter { $0.name.isLowercasedASCII(name) }
         // Nearly no response has the field, and the parser takes long to find nothing.
         guard !lines.isEmpty else { return [] }
         let value = lines.map { Array($0.value.utf8) }.joined(separator: ", ".utf8)
-        guard let members = try? ByteSequenceDictionary.members(of: value) else { return [] }
+        let members = try ByteSequenceDictionary.members(of: value)
         var checksums: [Checksum] = []
         for algorithm in ChecksumAlgorithm.allCases {
             guard let bytes = members[algorithm.rawValue] else { continue }
             // A digest of the wrong length is useless: its sender does not know what it says.
-            guard let checksum = Checksum(algorithm, bytes: bytes) else { return [] }
+            guard let checksum = Checksum(algorithm, bytes: bytes) else {
+                throw ByteSequenceDictionary.Malformed()
+            }
             checksums.append(checksum)
         }
         return checksums

@@ -293,6 +293,7 @@ import TransferWire
             #expect(run.title == "Export")
             let second = try await server.request("export", words)
             #expect(second.code == .immediateRunIneligible)
+            #expect(second.detail?.contains("`run`: a launch of the identifier") == true)
             #expect(try await server.pending().isEmpty)
             let queued = try await server.request("export", #""title": "Export""#)
             #expect(queued.status == 201)

@@ -162,7 +162,7 @@ import TransferWire
             #expect(page.next == all.next)
             #expect(try await Self.page(server, "?session_prefix=ab").items.isEmpty)
             let session = try await server.send("GET", "/v1/sessions/a/events?session_prefix=a")
-            #expect(session.faults == ["query unknown_parameter"])
+            #expect(session.faults == ["session_prefix unknown_parameter"])
         }
     }
 }

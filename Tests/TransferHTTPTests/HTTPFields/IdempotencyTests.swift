@@ -64,6 +64,7 @@ import TransferWire
             )
             #expect(other.status == 422)
             #expect(other.code == .idempotencyKeyReused)
+            #expect(other.detail?.contains("with a new key") == true)
             let elsewhere = try await server.send(
                 "POST",
                 "/v1/subscriptions",

@@ -335,6 +335,9 @@ extension HTTPClient.Answer {
     /// The problem's code, if the answer is a problem.
     var code: ProblemDetails.Code? { (try? json(ProblemDetails.self))?.code }
 
+    /// The problem's detail, if the answer is a problem that has one.
+    var detail: String? { (try? json(ProblemDetails.self))?.detail }
+
     /// The problem's faults as `pointer code`.
     var faults: [String] {
         ((try? json(ProblemDetails.self))?.errors ?? [])

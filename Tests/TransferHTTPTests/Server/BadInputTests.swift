@@ -198,6 +198,7 @@ import TransferWire
         try await APIServer.run { server in
             let session = try await server.session()
             let foreign = Cursor.session(.default, identifier: "a").serialized
+            let long = String(repeating: "x", count: 64)
             let table: [(String, String)] = [
                 ("tasks?limit=0", "limit invalid_value"),
                 ("tasks?limit=201", "limit invalid_value"),
@@ -207,7 +208,11 @@ import TransferWire
                 ("tasks?limit=99999999999999999999", "limit invalid_value"),
                 ("tasks?limit=1&limit=2", "limit invalid_value"),
                 ("tasks?state=done", "state invalid_value"),
-                ("tasks?stat=failed", "query unknown_parameter"),
+                ("tasks?stat=failed", "stat unknown_parameter"),
+                ("tasks?a%2F%22%00b", "a/\"\0b unknown_parameter"),
+                ("tasks?\(long)z=1", "\(long) unknown_parameter"),
+                ("tasks?%FF=1", "query unknown_parameter"),
+                ("tasks?=1", "query unknown_parameter"),
                 ("tasks?cursor=abc", "cursor invalid_cursor"),
                 ("tasks?cursor=", "cursor invalid_cursor"),
                 ("tasks?cursor=%FF", "cursor invalid_value"),
@@ -224,6 +229,10 @@ import TransferWire
                 #expect(answer.status == 422, "\(path)")
                 #expect(answer.faults == [fault], "\(path)")
             }
+            let state = try await server.send("GET", "\(session)/tasks?state=done").text
+            for known in TransferState.allCases { #expect(state.contains("`\(known.rawValue)`")) }
+            let unknown = try await server.send("GET", "\(session)?stat=failed").text
+            #expect(unknown.contains("which has `client`"))
         }
     }
 
@@ -267,6 +276,7 @@ import TransferWire
             #expect(answer.status == 405)
             #expect(answer.code == .methodNotAllowed)
             #expect(answer.fields["allow"] == "DELETE, GET, HEAD, PATCH, PUT")
+            #expect(answer.detail?.contains("DELETE, GET, HEAD, PATCH, PUT") == true)
             let post = try await server.sendPlain("POST", "/livez", bytes: [])
             #expect(post.status == 405)
             #expect(post.fields["allow"] == "GET, HEAD")

@@ -63,6 +63,7 @@ import TransferWire
                     fields: [("If-Match", now)]
                 ).json(ProblemDetails.self)
                 #expect(refused.codeName == "precondition_failed")
+                #expect(refused.detail?.contains("`If-Match` needs the current `ETag`") == true)
             }
         }
     }

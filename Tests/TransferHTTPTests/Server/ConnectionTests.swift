@@ -71,6 +71,30 @@ import TransferWire
         }
     }
 
+    /// Many clients read their answer only when they have sent all of the body.
+    @Test(arguments: [401, 413])
+    func aRefusedBodyIsTakenToItsEnd(status: Int) async throws {
+        // Long enough for the body on any machine.
+        let bounds = Self.bounds { $0.closeTimeout = .seconds(20) }
+        try await APIServer.run(connections: bounds) { server in
+            let key = status == 401 ? "none" : server.first.key.serialized
+            let request = HTTPClient.request(
+                "POST",
+                "/v1/sessions/photos/tasks",
+                fields: [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")],
+                body: [UInt8](repeating: UInt8(ascii: " "), count: 50_000_000)
+            )
+            // Fails when the connection ends before all of it is sent.
+            let client = try await onThread {
+                try StreamClient(port: server.client.port, request: request)
+            }
+            try await eventually("the answer ends") { client.isEnded }
+            let answer = try HTTPClient.parse(Array(client.all.utf8))
+            #expect(answer.status == status)
+            #expect(answer.fields["content-length"] == "\(answer.body.count)")
+        }
+    }
+
     @Test func brokenFramingEndsAConnection() async throws {
         let bounds = Self.bounds { $0.closeTimeout = .milliseconds(200) }
         try await APIServer.run(connections: bounds) { server in

@@ -71,6 +71,16 @@ import TransferWire
         #expect(webhooks.keys.sorted() == types.sorted())
     }
 
+    /// A client's author reads there what an operation may refuse.
+    @Test(arguments: [(404, "NotFound"), (409, "Conflict")])
+    func theSharedResponsesNameAllTheirCodes(status: Int, response: String) throws {
+        let shared = try APIServer.document().root["components"]?["responses"]?[response]
+        let text = try #require(shared?["description"]?.string)
+        for code in ProblemDetails.Code.allCases where code.status == status {
+            #expect(text.contains("`\(code.rawValue)`"), "\(code.rawValue)")
+        }
+    }
+
     @Test func onlyTheOperationsAreDescribedAsOpen() throws {
         let open = try APIServer.document().operations.filter { !$0.needsKey }.map(\.path)
         #expect(Set(open) == OperationRoutes.paths.union(PageRoutes.paths))

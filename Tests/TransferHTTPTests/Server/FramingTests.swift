@@ -89,6 +89,59 @@ import TransferWire
         }
     }
 
+    private static let upgrade =
+        "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        + "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"
+
+    /// A client may wish that in any words.
+    ///
+    /// One that asks for another protocol, as curl does with `--http2`, gets an end instead.
+    @Test(arguments: [
+        "GET /livez HTTP/1.0\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close, TE\r\nTE: trailers\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: TE\r\nConnection: CLOSE\r\n\r\n",
+        upgrade, upgrade + hidden,
+    ])
+    func aConnectionEndsAfterItsLastRequest(requests: String) async throws {
+        try await APIServer.run { server in
+            let client = try StreamClient(port: server.client.port, request: Array(requests.utf8))
+            try await eventually("the connection ends") { client.isEnded }
+            #expect(client.head.contains(" 200 "))
+            #expect(client.head.lowercased().contains("connection: close"))
+            #expect(client.all.matches(of: #/HTTP/1\.1 \d{3} /#).count == 1)
+        }
+    }
+
+    @Test func aConnectEndsItsConnection() async throws {
+        try await APIServer.run { server in
+            let key = server.first.key.serialized
+            let request =
+                "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\nAuthorization: Bearer \(key)\r\n\r\n"
+            let client = try StreamClient(port: server.client.port, request: Array(request.utf8))
+            try await eventually("the connection ends") { client.isEnded }
+            #expect(client.head.lowercased().contains("connection: close"))
+        }
+    }
+
+    /// The parser reads nothing behind such a request, and would keep all of it.
+    @Test func whatFollowsAnUpgradeIsNotKept() async throws {
+        var bounds = ConnectionBounds()
+        // Else a head that does not come would end the connection.
+        bounds.headTimeout = .seconds(600)
+        try await APIServer.run(connections: bounds) { server in
+            let client = try StreamClient(
+                port: server.client.port,
+                request: Array(Self.upgrade.utf8)
+            )
+            let flood = [UInt8](repeating: UInt8(ascii: "a"), count: 1 << 20)
+            // It ends with the connection, too.
+            _ = try? await onThread { try client.sendAhead(flood, mebibytesMax: 128) }
+            try await eventually("the connection ends") { server.api.connections.count == 0 }
+        }
+    }
+
     private static func submission(_ server: APIServer, _ fields: String) -> String {
         """
         POST /v1/sessions/photos/tasks HTTP/1.1\r

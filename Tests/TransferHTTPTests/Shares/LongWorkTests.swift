@@ -102,4 +102,46 @@ import TransferModel
     @Test func smallBodiesAreDecodedWhereTheyAre() async throws {
         #expect(try await !givesWay(decoding: 1 << 10))
     }
+
+    /// The value of any body, which tells where it was decoded.
+    private struct Place: Decodable, Sendable {
+        let givesWay: Bool
+
+        init(from decoder: any Decoder) { givesWay = LongWorkTests.givesWay() }
+    }
+
+    /// Whatever the route: a submission as well as a change.
+    @Test(arguments: [(1 << 10, false), (1 << 20, true)])
+    func theValueOfALargeBodyIsReadWhereThatGivesWay(byteCount: Int, givesWay: Bool) async throws {
+        let body = Array("[\(String(repeating: " ", count: byteCount))]".utf8)
+        let place = try await RequestResources.$current.withValue(resources) {
+            try await decoded(Place.self, from: body)
+        }
+        #expect(place.givesWay == givesWay)
+    }
+
+    /// Where the fingerprint is made does not show, but that it had its turn for that.
+    @Test(arguments: [(1 << 10, 0), (1 << 20, 1)])
+    func theFingerprintOfALargeBodyIsLargeWork(byteCount: Int, inHand: Int) async throws {
+        let shared = SharedResources(bodyBytesMax: 1 << 20) { .unknown }
+        let tenant = TenantID(UUID())
+        let own = RequestResources(of: shared, for: tenant, bodyTimeout: .seconds(600))
+        let body = [UInt8](repeating: UInt8(ascii: " "), count: byteCount)
+        var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/")
+        head.headerFields[.idempotencyKey] = "once"
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body)))
+        let key = try await RequestResources.$current.withValue(own) {
+            try await IdempotencyKey(request, body: body)
+        }
+        #expect(shared.largeWork.inHand(of: tenant) == inHand)
+        let inPlace = try await IdempotencyKey(request, body: body)
+        #expect(key != nil && key?.requestSHA256 == inPlace?.requestSHA256)
+        let line = TaskLines.Line(number: 1, bytes: body)
+        own.pauseWork()
+        let parts = try #require(try PartIdempotency(request))
+        _ = try await RequestResources.$current.withValue(own) {
+            try await parts.key(ofPart: 0, lines: [line], byteCount)
+        }
+        #expect(shared.largeWork.inHand(of: tenant) == inHand)
+    }
 }

@@ -63,6 +63,7 @@ import TransferWire
             #expect(none.text == #"{"items":[],"has_more":false}"#)
             let unknown = try await server.send("GET", "\(location)/deliveries?state=lost")
             #expect(unknown.faults == ["state invalid_value"])
+            #expect(unknown.text.contains("`waiting`, `delivered`, `dead`, `expired`"))
         }
     }
 

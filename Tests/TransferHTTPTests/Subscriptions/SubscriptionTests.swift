@@ -212,6 +212,9 @@ import TransferWire
             #expect(before.enabled)
             #expect(try await server.send("PATCH", location, "{}").status == 200)
             #expect(try await read().description == "for Anna")
+            let noURL = try await server.send("PATCH", location, #"{"url": null}"#)
+            #expect(noURL.status == 422)
+            #expect(noURL.faults == ["/url wrong_type"])
 
             let wakes = server.wakes.value
             let disabled = try await server.send("PATCH", location, #"{"enabled": false}"#)

@@ -117,6 +117,23 @@ import TransferWire
         }
     }
 
+    @Test(arguments: [
+        ("begin", "`continue`, `use_new_request`, `cancel`"),
+        ("credential", "`use`, `default`, `cancel`, `reject`"),
+    ])
+    func theKnownAnswersAreNamed(route: String, known: String) async throws {
+        try await APIServer.run { server in
+            let id = try await asking(server, try await server.session())
+            let answer = try await server.send(
+                "POST",
+                "/v1/tasks/\(id)/\(route)",
+                #"{"disposition": "perhaps"}"#
+            )
+            #expect(answer.faults == ["/disposition invalid_value"])
+            #expect(answer.text.contains("Must be one of \(known)."))
+        }
+    }
+
     @Test func anotherTenantsTaskIsUnknown() async throws {
         try await APIServer.run { server in
             let id = try await asking(server, try await server.session())

@@ -12,7 +12,9 @@ import TransferWire
         let pem = String(decoding: try await TestAuthority().certificate, as: UTF8.self)
         let body = #"{"certificate_authorities": "\#(pem.replacing("\n", with: "\\n"))"}"#
         try await APIServer.run { server in
-            #expect(try await server.send("GET", Self.path).code == .noCertificateAuthorities)
+            let none = try await server.send("GET", Self.path)
+            #expect(none.code == .noCertificateAuthorities)
+            #expect(none.detail?.contains("PUT \(Self.path)") == true)
             let put = try await server.send("PUT", Self.path, body)
             #expect(put.status == 200)
             #expect(try put.json(AuthoritiesDocument.self).count == 1)

@@ -122,6 +122,18 @@ import TransferModel
         )
     }
 
+    @Test func namesTheFieldsThatItHasToIgnore() {
+        func malformed(_ status: Int, _ headers: (name: String, value: String)...) -> [String] {
+            DigestFields.malformed(status: status, headers: headers)
+        }
+        let both = ["Repr-Digest", "Content-Digest"]
+        #expect(malformed(200, ("repr-digest", "garbage"), ("Content-Digest", "md5=1")) == both)
+        #expect(malformed(206, ("Repr-Digest", "md5=:AA==:"), ("Content-Digest", "x")) == [both[0]])
+        #expect(malformed(404, ("Repr-Digest", "garbage")).isEmpty)
+        #expect(malformed(200).isEmpty)
+        #expect(malformed(200, ("Repr-Digest", "\(Self.unknown), \(Self.crc32c)")).isEmpty)
+    }
+
     @Test func aMalformedFieldDoesNotSpoilTheOther() {
         #expect(
             Self.digests(200, ("Repr-Digest", "garbage"), ("Content-Digest", Self.crc32c))

@@ -1,6 +1,6 @@
 /// The body of `PATCH /v1/subscriptions/{id}`: an absent member stays as it is, null clears it.
 public struct SubscriptionPatchRequest: Codable, Sendable {
-    /// The URL of the receiver.
+    /// The URL of the receiver, which cannot be cleared.
     public let url: String?
     /// The types of events wanted; null for every type.
     public let eventTypes: [String]??
@@ -49,7 +49,8 @@ public struct SubscriptionPatchRequest: Codable, Sendable {
     /// Reads an object that has no other members.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
-        url = try container.decodeIfPresent(String.self, forKey: .url)
+        // A URL cannot be cleared, so null is refused.
+        url = try container.contains(.url) ? container.decode(String.self, forKey: .url) : nil
         eventTypes = try container.decodeIfNamed([String].self, forKey: .eventTypes)
         description = try container.decodeIfNamed(String.self, forKey: .description)
         enabled = try container.decodeIfPresent(Bool.self, forKey: .enabled)

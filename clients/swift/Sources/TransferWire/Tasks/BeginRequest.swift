@@ -23,7 +23,7 @@ public struct BeginRequest: Codable, Sendable {
     /// Reads an object that has no other members.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
-        disposition = try container.decode(Disposition.self, forKey: .disposition)
+        disposition = try container.decodeWord(Disposition.self, forKey: .disposition)
         request = try container.decodeIfPresent(Replacement.self, forKey: .request)
     }
 

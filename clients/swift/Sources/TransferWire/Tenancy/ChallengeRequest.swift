@@ -30,7 +30,7 @@ public struct ChallengeRequest: Codable, Sendable {
     /// Reads an object that has no other members.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
-        disposition = try container.decode(Disposition.self, forKey: .disposition)
+        disposition = try container.decodeWord(Disposition.self, forKey: .disposition)
         if let name = try? container.decodeIfPresent(String.self, forKey: .credential) {
             credential = .named(name)
         } else {

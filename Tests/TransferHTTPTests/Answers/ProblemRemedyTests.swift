@@ -1,0 +1,29 @@
+import HTTPTypes
+import Testing
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite struct ProblemRemedyTests {
+    private func detail(_ problem: Problem) -> String? {
+        ProblemDetails(problem, requestID: "r").detail
+    }
+
+    @Test func whatIsUnknownHasADetail() {
+        for code in ProblemDetails.Code.allCases where code.status == 404 {
+            let problem = code == .unknownClient ? Problem.unknownClient : Problem(code)
+            #expect(detail(problem)?.hasSuffix(".") == true, "\(code.rawValue)")
+        }
+    }
+
+    @Test func whatAProblemSaysItselfComesFirst() {
+        #expect(detail(Problem(.unknownSession, "Other words.")) == "Other words.")
+        #expect(detail(Problem(.internalError)) == nil)
+    }
+
+    @Test func theMethodsOfAPathAreNamed() {
+        var problem = Problem(.methodNotAllowed)
+        problem.headers[.allow] = "GET, HEAD"
+        #expect(detail(problem) == "The methods of this path are GET, HEAD.")
+    }
+}
