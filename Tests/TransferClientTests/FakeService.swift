@@ -61,6 +61,11 @@ final class FakeService: Sendable {
         send("task.progress", of: id, "running", received: received, expected: expected)
     }
 
+    /// Sends an event about a task without bytes.
+    func tell(_ type: String, of id: Int, _ state: String) {
+        send(type, of: id, state, received: 0, expected: -1)
+    }
+
     private func send(
         _ type: String,
         of id: Int,
@@ -171,10 +176,11 @@ final class FakeService: Sendable {
         "created_at": "2026-03-01T12:00:00Z"}
         """#
 
-    private static func task(_ id: String) -> String {
+    /// The document of a task.
+    static func task(_ id: String, state: String = "running") -> String {
         #"""
         {"id": "\#(id)", "client": "default", "session_identifier": "s", "kind": "download",
-        "method": "GET", "state": "running", "url_session_state": "running", "url": "http://o/",
+        "method": "GET", "state": "\#(state)", "url_session_state": "running", "url": "http://o/",
         "client_persisted_string": "mine", "priority": 0.5, "attempt": 1,
         "count_of_bytes_received": 0, "count_of_bytes_expected_to_receive": -1,
         "count_of_bytes_sent": 0, "count_of_bytes_expected_to_send": -1,

@@ -8,6 +8,8 @@ package enum AuditFinding: Sendable, Equatable {
     case entriesAltered(block: Int64, sealed: Int64, found: Int64)
     /// The last block is not the one that was sealed last.
     case endMissing(sealed: Int64, found: Int64)
+    /// The entries of these blocks were removed before they were old enough.
+    case removedEarly(first: Int64, last: Int64)
     /// The block that somebody kept elsewhere is not there, or is another one.
     case otherThanKept(Int64)
 }
@@ -21,6 +23,8 @@ extension AuditFinding: CustomStringConvertible {
             "entries of block \(block) were altered: \(sealed) were sealed, \(found) are there"
         case .endMissing(let sealed, let found):
             "the chain ends with block \(found), and block \(sealed) was sealed last"
+        case .removedEarly(let first, let last):
+            "the entries of blocks \(first) to \(last) were removed before their retention was over"
         case .otherThanKept(let number): "block \(number) is not the one that was kept"
         }
     }

@@ -1,21 +1,42 @@
+import Foundation
 import Postgres
 
 extension AuditStore {
     /// The number of blocks that one step of a verification reads with their entries.
     private static let verificationMax = 20
+    /// The time before the end of the retention from which on a removal is in order, because the
+    /// clock of the database may have been set back since.
+    private static let clockMargin: Duration = .seconds(3600)
 
     /// Compares every block with its entries and with the block before it.
     ///
     /// Whoever may write to the database can also make a new chain. Only a block that was kept
     /// elsewhere, as in the log of the service, shows that.
     ///
-    /// `kept` is a block that was kept elsewhere.
-    package func verify(kept: AuditBlock? = nil) async throws(StoreError) -> AuditReport {
+    /// The number of the last block whose entries are removed is in no digest, but the time at
+    /// which each block was sealed is.
+    ///
+    /// - Parameters:
+    ///   - kept: a block that was kept elsewhere.
+    ///   - retention: the time after its sealing for which no entry is removed; zero to permit
+    ///     every removal.
+    /// - Returns: what was found.
+    /// - Throws: ``StoreError``.
+    package func verify(
+        kept: AuditBlock? = nil,
+        retention: Duration = .zero
+    ) async throws(StoreError) -> AuditReport {
         let chain = try await chain()
         var report = AuditReport(end: chain.end, removed: chain.removed, unsealed: chain.unsealed)
         var isKeptFound = kept == nil
+        var firstEarly: Int64?
+        var lastEarly: Int64 = 0
         while true {
-            let blocks = try await verifiedBlocks(after: report.blocks, removed: chain.removed)
+            let blocks = try await verifiedBlocks(
+                after: report.blocks,
+                removed: chain.removed,
+                retention: retention
+            )
             for block in blocks {
                 while report.blocks + 1 < block.number {
                     report.blocks += 1
@@ -24,6 +45,11 @@ extension AuditStore {
                 report.blocks = block.number
                 report.entries += block.found
                 report.findings += block.findings
+                if block.number <= chain.removed { report.removedSealedAt = block.sealedAt }
+                if block.isRemovedEarly {
+                    firstEarly = firstEarly ?? block.number
+                    lastEarly = block.number
+                }
                 if block.number == kept?.number { isKeptFound = block.sha256 == kept?.sha256 }
                 if block.number == chain.end.number, block.sha256 != chain.end.sha256 {
                     report.findings.append(.blockAltered(block.number))
@@ -35,6 +61,9 @@ extension AuditStore {
             report.findings.append(
                 .endMissing(sealed: chain.end.number, found: report.blocks)
             )
+        }
+        if let firstEarly {
+            report.findings.append(.removedEarly(first: firstEarly, last: lastEarly))
         }
         if let kept, !isKeptFound { report.findings.append(.otherThanKept(kept.number)) }
         return report
@@ -62,13 +91,17 @@ extension AuditStore {
     private struct VerifiedBlock: RowDecodable {
         let number: Int64
         let sha256: [UInt8]
+        let sealedAt: Date
         let found: Int64
+        let isRemovedEarly: Bool
         let findings: [AuditFinding]
 
         init(_ row: StoredRow) throws(StoreError) {
             number = try row.decode("number")
             sha256 = try row.decode("sha256")
+            sealedAt = try row.decode("sealed_at")
             found = try row.decode("found")
+            isRemovedEarly = try row.decode("is_removed_early")
             var findings: [AuditFinding] = []
             if !(try row.decode("is_chained", as: Bool.self)) {
                 findings.append(.blockAltered(number))
@@ -88,12 +121,17 @@ extension AuditStore {
 
     private func verifiedBlocks(
         after number: Int64,
-        removed: Int64
+        removed: Int64,
+        retention: Duration
     ) async throws(StoreError) -> [VerifiedBlock] {
-        try await database.fetch(
+        let age = max(Duration.zero, retention - Self.clockMargin)
+        return try await database.fetch(
             VerifiedBlock.self,
             """
-            SELECT b.number, b.sha256, b.entry_count, t.found,
+            SELECT b.number, b.sha256, b.sealed_at, b.entry_count, t.found,
+                b.number <= \(removed) AND b.sealed_at
+                    > clock_timestamp() - \(age.milliseconds) * interval '1 ms'
+                    AS is_removed_early,
                 b.sha256 = \(Self.chained(to: "coalesce(p.sha256, c.first)"))
                     AND coalesce((b.from_epoch, b.from_transaction)
                         = (p.before_epoch, p.before_transaction), b.number = 1) AS is_chained,

@@ -23,6 +23,8 @@ struct Attach: AsyncParsableCommand {
     @Argument(help: "The name of the session.")
     var session: String
 
+    mutating func validate() throws { try SessionName.validate(session) }
+
     mutating func run() async throws {
         let service = try options.service()
         let session = session

@@ -12,6 +12,7 @@ struct ControlTarget: ParsableArguments {
     var state: [String] = []
 
     mutating func validate() throws {
+        try SessionName.validate(session)
         guard tasks.isEmpty != (session == nil) else {
             throw ValidationError("Name tasks, or a session with --session.")
         }

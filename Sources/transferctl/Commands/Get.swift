@@ -48,6 +48,7 @@ struct Get: AsyncParsableCommand {
     var json = false
 
     mutating func validate() throws {
+        try SessionName.validate(session)
         guard checksum.isEmpty || urls.count == 1 && input == nil else {
             throw ValidationError("A checksum is of one file: name one URL.")
         }
@@ -60,7 +61,11 @@ struct Get: AsyncParsableCommand {
         let urls = try urls + lines()
         let folder = URL(filePath: output)
         // Before anything is submitted: nothing is downloaded that has no place.
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw FileFault(output, cannotBe: .made, error)
+        }
         let reporter = ProgressReporter()
         let listener = TransferListener(reporter)
         let service = try options.service()
@@ -97,6 +102,7 @@ struct Get: AsyncParsableCommand {
         if reporter.isLive {
             Output.complain("\(end.completed) completed, \(end.failed) failed")
         }
+        if reporter.hasRefusals { throw ExitCode(2) }
         if end.failed > 0 { throw ExitCode(1) }
     }
 
@@ -125,10 +131,16 @@ struct Get: AsyncParsableCommand {
     /// Returns the lines of the input that are not blank.
     private func lines() throws -> [String] {
         guard let input else { return [] }
-        let bytes =
-            input == "-"
-            ? try FileHandle.standardInput.readToEnd() ?? Data()
-            : try Data(contentsOf: URL(filePath: input))
+        let bytes: Data
+        do {
+            bytes =
+                input == "-"
+                ? try FileHandle.standardInput.readToEnd() ?? Data()
+                : try Data(contentsOf: URL(filePath: input))
+        } catch {
+            let name = input == "-" ? "The standard input" : input
+            throw FileFault(name, cannotBe: .read, error)
+        }
         return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
@@ -188,6 +200,7 @@ struct Get: AsyncParsableCommand {
             return "completed"
         } catch let error as TransferError {
             if Task.isCancelled { throw error }
+            if error.exitCode == ExitCode(2) { reporter.countRefusal() }
             reporter.noteFailure(
                 "\(task.originalRequest.url): \(error)",
                 session: task.session.configuration.identifier

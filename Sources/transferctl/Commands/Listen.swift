@@ -27,6 +27,13 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "The port of 127.0.0.1 to listen on; 0 chooses a free one.")
     var port = 0
 
+    mutating func validate() throws {
+        try SessionName.validate(session)
+        guard (0...65_535).contains(port) else {
+            throw ValidationError("--port must be from 0 to 65535.")
+        }
+    }
+
     mutating func run() async throws {
         let service = try options.service()
         // A receiver is often started before the first task.
@@ -50,9 +57,14 @@ struct Listen: AsyncParsableCommand {
             onServerRunning: { start.yield($0.localAddress?.port ?? 0) },
             logger: logger
         )
-        try await withThrowingTaskGroup { group in
+        let address = "127.0.0.1:\(port)"
+        try await withThrowingTaskGroup(of: Void.self) { group in
             // It ends, and with it the command, on SIGINT and SIGTERM.
-            group.addTask { try await application.runService() }
+            group.addTask {
+                // A server that cannot start tells nobody of its start.
+                defer { start.finish() }
+                try await application.runService()
+            }
             for await port in started {
                 let subscription = try await service.subscribe(
                     SubscriptionRequest(
@@ -62,11 +74,31 @@ struct Listen: AsyncParsableCommand {
                     )
                 )
                 receiver.use(subscription.secret.flatMap(SigningSecret.init(serialized:)))
-                try Output.note("listening on 127.0.0.1:\(port) as \(subscription.id)")
-                try await group.next()
+                do {
+                    try Output.note("listening on 127.0.0.1:\(port) as \(subscription.id)")
+                    try await group.next()
+                } catch {
+                    await Self.unsubscribe(subscription.id, from: service)
+                    throw error
+                }
                 try await service.unsubscribe(subscription.id)
                 return
             }
+            do {
+                try await group.waitForAll()
+            } catch {
+                throw TransferError(.misconfigured, "It cannot listen on \(address): \(error)")
+            }
+        }
+    }
+
+    /// Removes the subscription of a listener that has failed.
+    private static func unsubscribe(_ id: String, from service: TransferService) async {
+        do throws(TransferError) {
+            try await service.unsubscribe(id)
+        } catch {
+            // The failure that led here is the one to throw.
+            Output.complain("The subscription \(id) stays: \(error)")
         }
     }
 }

@@ -30,7 +30,11 @@ struct Put: AsyncParsableCommand {
     @Option(help: "The method of the request.")
     var method = "PUT"
 
+    mutating func validate() throws { try SessionName.validate(session) }
+
     mutating func run() async throws {
+        // Before anything is submitted: a task whose file is not there helps nobody.
+        try FileFault.checkReading(file)
         let reporter = ProgressReporter()
         let service = try options.service()
         let session = TransferSession(
@@ -63,7 +67,7 @@ struct Put: AsyncParsableCommand {
             let body = try await reporter.whileShowing {
                 try await task.result().data(upTo: Self.responseBytesMax)
             }
-            try FileHandle.standardOutput.write(contentsOf: body)
+            try Output.bytes(body)
             try await task.remove()
             try await session.close()
         }

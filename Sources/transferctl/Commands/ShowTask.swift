@@ -34,7 +34,7 @@ struct ShowTask: AsyncParsableCommand {
             return
         }
         for (name, value) in Self.fields(task, metrics) {
-            try Output.line(TerminalText.padded(name, to: 10) + TerminalText.safe(value))
+            try Output.line(TerminalText.padded(name, to: 12) + TerminalText.safe(value))
         }
         guard !attempts.isEmpty else { return }
         try Output.line("")

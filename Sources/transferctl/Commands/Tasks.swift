@@ -19,6 +19,8 @@ struct Tasks: AsyncParsableCommand {
     @Flag(help: "Print each task as JSON on a line.")
     var json = false
 
+    mutating func validate() throws { try SessionName.validate(session) }
+
     mutating func run() async throws {
         let service = try options.service()
         let (session, state) = (session, state)

@@ -17,6 +17,8 @@ struct Wait: AsyncParsableCommand {
     @Flag(help: "Print the session as JSON.")
     var json = false
 
+    mutating func validate() throws { try SessionName.validate(session) }
+
     mutating func run() async throws {
         let document = try await options.service().finishedSession(session)
         if json {

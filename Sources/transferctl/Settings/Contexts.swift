@@ -49,6 +49,10 @@ struct Contexts: ParsableCommand {
         @Option(help: "The client of the tenant.")
         var client: String?
 
+        mutating func validate() throws {
+            guard ServiceURL.isUsable(url) else { throw ValidationError(ServiceURL.rule) }
+        }
+
         mutating func run() throws {
             // Not an argument, which other users of the machine could read.
             if isatty(STDIN_FILENO) == 1 { try Output.note("API key:") }

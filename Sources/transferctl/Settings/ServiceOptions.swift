@@ -14,6 +14,14 @@ struct ServiceOptions: ParsableArguments {
     func service(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> TransferService {
+        let service = try named(environment)
+        guard ServiceURL.isUsable(service.url) else {
+            throw TransferError(.misconfigured, ServiceURL.rule)
+        }
+        return service
+    }
+
+    private func named(_ environment: [String: String]) throws -> TransferService {
         if context == nil, environment["TRANSFERD_URL"] != nil {
             return try TransferService(environment: environment)
         }

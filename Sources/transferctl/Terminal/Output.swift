@@ -13,13 +13,16 @@ enum Output {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// Prints a line, and sends it on its way at once.
-    static func line(_ text: String) throws {
-        try FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
+    static func line(_ text: String) throws { try bytes(Data("\(text)\n".utf8)) }
+
+    /// Prints bytes as they are.
+    static func bytes(_ bytes: Data) throws {
+        try send(bytes, to: STDOUT_FILENO, named: "The standard output")
     }
 
     /// Prints a line for people that programs do not read.
     static func note(_ text: String) throws {
-        try FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
+        try send(Data("\(text)\n".utf8), to: STDERR_FILENO, named: "The standard error")
     }
 
     /// Prints a line for people where nothing can be done about a closed terminal.
@@ -51,5 +54,26 @@ enum Output {
             for id in next.unreadable ?? [] { try note("\(id): cannot be read") }
             cursor = next.nextCursor
         } while cursor != nil
+    }
+
+    /// Writes all bytes to a descriptor of this process.
+    ///
+    /// The errors of Foundation's own way name no file and, for people, no reason.
+    private static func send(
+        _ bytes: Data,
+        to descriptor: Int32,
+        named name: String
+    ) throws(FileFault) {
+        var rest = [UInt8](bytes)[...]
+        while !rest.isEmpty {
+            let (count, number) = rest.withUnsafeBytes { buffer in
+                (write(descriptor, buffer.baseAddress, buffer.count), errno)
+            }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if number != EINTR {
+                throw FileFault(name, cannotBe: .written, number: number)
+            }
+        }
     }
 }

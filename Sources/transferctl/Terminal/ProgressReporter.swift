@@ -19,6 +19,7 @@ final class ProgressReporter: Sendable {
     private let start: ContinuousClock.Instant
     private let progress: Mutex<TransferProgress>
     private let failures = Mutex(0)
+    private let refusals = Mutex(0)
 
     /// Starts without transfers.
     init() {
@@ -34,6 +35,9 @@ final class ProgressReporter: Sendable {
 
     /// What is known now.
     var current: TransferProgress { progress.withLock { $0 } }
+
+    /// Whether the service refused a transfer, or could not be reached for it.
+    var hasRefusals: Bool { refusals.withLock { $0 > 0 } }
 
     /// Changes what is known; the second argument is the time.
     func update(_ change: (inout TransferProgress, Double) -> Void) {
@@ -57,6 +61,9 @@ final class ProgressReporter: Sendable {
             note("More have failed: transferctl tasks \(session) --state failed")
         }
     }
+
+    /// Counts a transfer that the service refused, or for which it could not be reached.
+    func countRefusal() { refusals.withLock { $0 += 1 } }
 
     /// Runs work, and shows how far it is until it ends.
     func whileShowing<Value: Sendable>(

@@ -110,7 +110,10 @@ struct Serve: AsyncParsableCommand {
         monitor.drain()
         starting.cancel()
         let isWhole = await stop(front, starting, start, answersClients: handover != nil, shutdown)
-        if let failure { throw failure }
+        if let failure {
+            let (host, port) = (configuration.server.host, configuration.server.port)
+            throw ListenFailure(failure, host: host, port: port) ?? failure
+        }
         // Abandoned work still runs, and must not touch what the end of main tears down.
         if !isWhole { _exit(EXIT_SUCCESS) }
     }

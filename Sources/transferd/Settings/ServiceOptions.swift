@@ -303,6 +303,8 @@ struct ServiceOptions: ParsableArguments {
     )
     var secrets: String?
 
-    @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")
+    @Option(
+        help: "trace, debug, info, notice, warning, error or critical; info. [TRANSFERD_LOG_LEVEL]"
+    )
     var logLevel: String?
 }

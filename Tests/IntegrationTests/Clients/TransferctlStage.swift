@@ -31,11 +31,15 @@ struct TransferctlStage {
         }
     }
 
-    func start(_ arguments: [String], output: String) throws -> ChildProcess {
+    func start(
+        _ arguments: [String],
+        output: String,
+        adding variables: [String: String] = [:]
+    ) throws -> ChildProcess {
         try ChildProcess(
             Self.program,
             arguments,
-            environment: try environment,
+            environment: try environment.merging(variables) { $1 },
             output: .overwriting("\(folder.path)/\(output)"),
             errors: .overwriting("\(folder.path)/\(output)-errors")
         )
@@ -45,9 +49,28 @@ struct TransferctlStage {
         try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
     }
 
-    func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let status = await (try start(arguments, output: "out")).status()
+    func run(
+        _ arguments: [String],
+        adding variables: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String) {
+        let status = await (try start(arguments, output: "out", adding: variables)).status()
         return (status, try text("out"))
+    }
+
+    /// Runs a command whose output nobody reads, and returns its status; what it says is in
+    /// `out-errors`.
+    func runUnread(_ arguments: [String]) async throws -> Int32 {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let process = try ChildProcess(
+            Self.program,
+            arguments,
+            environment: try environment,
+            output: .descriptor(pipe.fileHandleForWriting.fileDescriptor),
+            errors: .overwriting("\(folder.path)/out-errors")
+        )
+        try pipe.fileHandleForWriting.close()
+        return await process.status()
     }
 
     /// A command on a terminal of its own, and the way to its keyboard.

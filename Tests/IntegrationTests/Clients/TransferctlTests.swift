@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Glibc
+import Postgres
 import Testing
 import TransferClient
 import TransferTestSupport
@@ -90,6 +91,45 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    @Test func doesNotListenOnAPortThatIsTaken() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let taken = try SilentListener()
+        let listened = try await stage.run(["listen", "s", "--port", "\(taken.port)"])
+        #expect(listened.status == 2)
+        #expect(try stage.text("out-errors").contains("127.0.0.1:\(taken.port)"))
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        #expect(try await client.subscriptions().items.isEmpty)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func printsTheEventsThatAreKeptAndEnds() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let held = TaskRequest(target: .url(stage.origin.url("/absent")), autostart: false)
+        try await client.submit([held, held], toSession: "s")
+        let kept = try await client.events(ofSession: "s").items.count
+        let aside = try await TestDatabase.connection(to: stage.directory.databaseURL)
+        // The newest event of each log.
+        _ = try await aside.execute(
+            Query.expireEvents(
+                where: """
+                    last_sequence = (SELECT max(r.last_sequence) FROM event_run r
+                        WHERE r.session_id = event_run.session_id)
+                    """
+            )
+        )
+        let most = try await stage.run(["events", "s"])
+        #expect(most.status == 0 && most.output.split(separator: "\n").count == kept - 1)
+        _ = try await aside.execute(Query.expireEvents(where: "true"))
+        await aside.close()
+        let none = try await stage.run(["events", "s"])
+        #expect(none.status == 0 && none.output.isEmpty)
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func givesFilesOfOneNameNamesOfTheirOwn() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
@@ -111,6 +151,24 @@ import TransferWire
         #expect(Set(places.compactMap { $0["url"] }) == Set(urls))
         let texts = try ["d.txt", "d-1.txt", "d-2.txt"].map { try stage.text("files/\($0)") }
         #expect(texts[0] == "old" && Set(texts[1...]) == ["one", "two"])
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func leavesAResultWithTheServiceUntilItsOwnFileIsDurable() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let library = try await PreloadedLibrary("directory")
+        stage.origin.when("/g.bin", .response(body: .text("g")))
+        let failed = try await stage.run(
+            ["get", stage.origin.url("/g.bin"), "--output", stage.folder.path],
+            adding: ["LD_PRELOAD": library.path]
+        )
+        #expect(failed.status == 1)
+        #expect(try stage.text("out-errors").contains("file_failure"))
+        let again = try await stage.run(["get", "--output", "\(stage.folder.path)/again"])
+        #expect(again.status == 0)
+        #expect(try stage.text("again/g.bin") == "g")
+        #expect(try await stage.run(["tasks", "transferctl", "--json"]).output.isEmpty)
         #expect(await stage.service.terminate() == 0)
     }
 

@@ -1,5 +1,6 @@
 import ChildProcess
 import Foundation
+import Postgres
 import Testing
 import TransferClient
 import TransferTestSupport
@@ -31,6 +32,20 @@ import TransferTestSupport
         }
     }
 
+    /// Waits until everything is sealed.
+    ///
+    /// - Returns: the last block, as the command prints it.
+    private static func sealed(_ directory: DataDirectory) async throws -> String {
+        var block = ""
+        try await eventually("everything is sealed") {
+            let (status, output) = try await run(directory, "audit", "verify")
+            #expect(status == 0)
+            block = output.split(separator: "\n").last.map(String.init) ?? ""
+            return output.contains(" 0 entries not yet sealed")
+        }
+        return block
+    }
+
     @Test func requestsAndCommandsAreListedAndSealed() async throws {
         let directory = try DataDirectory()
         let log = "\(directory.path).log"
@@ -51,13 +66,7 @@ import TransferTestSupport
         )
         #expect(limited.status == 0)
 
-        var block = ""
-        try await eventually("everything is sealed") {
-            let (status, output) = try await Self.run(directory, "audit", "verify")
-            #expect(status == 0)
-            block = output.split(separator: "\n").last.map(String.init) ?? ""
-            return output.contains(" 0 entries not yet sealed")
-        }
+        let block = try await Self.sealed(directory)
         let entries = try await Self.list(directory)
         func entry(_ action: String, _ object: String) -> Entry? {
             entries.first { $0.action == action && $0.object.hasPrefix(object) }
@@ -75,6 +84,30 @@ import TransferTestSupport
         let refused = try await Self.run(directory, "audit", "verify", "--block", String(other))
         #expect(refused.status == 1)
         #expect(refused.output.contains("is not the one that was kept"))
+        #expect(await service.terminate() == 0)
+    }
+    /// Whoever may write to the database can also say that entries were removed for their age.
+    @Test func entriesRemovedBeforeTheirTimeAreFound() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("photos")
+        let block = try await Self.sealed(directory)
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        try await aside.executeScript(
+            """
+            SELECT set_config('transferd.removes_audit_entries', 'on', true);
+            DELETE FROM audit_entry;
+            UPDATE audit_chain SET removed_number = number
+            """
+        )
+        await aside.close()
+        let found = try await Self.run(directory, "audit", "verify", "--block", block)
+        #expect(found.status == 1)
+        #expect(found.output.contains("were removed before their retention was over"))
+        #expect(found.output.contains("of which the last was sealed at 20"))
+        let refused = try await Self.run(directory, "audit", "verify", "--audit-retention", "0")
+        #expect(refused.status != 0 && refused.output.isEmpty)
         #expect(await service.terminate() == 0)
     }
 }

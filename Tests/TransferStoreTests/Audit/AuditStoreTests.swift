@@ -8,12 +8,12 @@ import TransferTestSupport
 
 /// The audit log, and what shows that somebody has altered it.
 @Suite(.postgresSchema) struct AuditStoreTests {
-    private static func entry(_ object: String) -> AuditEntry {
+    static func entry(_ object: String) -> AuditEntry {
         AuditEntry(actor: "key", action: "PUT", object: object)
     }
 
     /// Seals everything; transactions of other tests make the chain wait.
-    private static func seal(_ stores: Stores) async throws {
+    static func seal(_ stores: Stores) async throws {
         try await eventually("everything is sealed", within: .seconds(180)) {
             while try await stores.audit.seal() != nil {}
             return try await stores.audit.verify().unsealed == 0
@@ -21,7 +21,7 @@ import TransferTestSupport
     }
 
     /// Returns a log of three blocks with two entries each.
-    private static func log() async throws -> StoreFixture {
+    static func log() async throws -> StoreFixture {
         let fixture = try await StoreFixture()
         for block in 1...3 {
             try await fixture.stores.audit.record([entry("\(block)a"), entry("\(block)b")])
@@ -31,7 +31,7 @@ import TransferTestSupport
     }
 
     /// Does what only somebody with the rights of the owner can.
-    private static func tamper(_ fixture: StoreFixture, _ statements: Query...) async throws {
+    static func tamper(_ fixture: StoreFixture, _ statements: Query...) async throws {
         let unguarded: Query = "SELECT set_config('session_replication_role', 'replica', true)"
         _ = try await fixture.aside.execute([unguarded] + statements)
     }

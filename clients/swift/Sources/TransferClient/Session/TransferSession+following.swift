@@ -167,13 +167,19 @@ extension TransferSession {
 
     /// Reads all tasks that are followed, some of whose events are gone.
     private func refreshTasks() async {
-        for task in registry.all {
-            do throws(TransferError) {
-                try await task.refresh()
-                if task.state == .completed { await end(task) }
-            } catch {
-                await refused(task, error)
-            }
+        for task in registry.all { await refresh(task) }
+    }
+
+    /// Reads a task whose events do not tell whether it has ended.
+    private func refresh(_ task: TransferTask) async {
+        do throws(TransferError) {
+            try await task.refresh()
+            if task.state == .completed { await end(task) }
+        } catch  where error.code == .cancelled {
+            // The session is closed, which ends its tasks.
+            return
+        } catch {
+            await refused(task, error)
         }
     }
 
@@ -192,6 +198,8 @@ extension TransferSession {
         switch event.kind {
         case .task(let change, let snapshot):
             guard let task = await registry.task(snapshot.id) else { return }
+            // A retry may have undone the end before this event of it came.
+            if task.mayHaveUndone(change) { return await refresh(task) }
             await tell(change, of: task, snapshot)
         case .eventsFinished:
             await delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)

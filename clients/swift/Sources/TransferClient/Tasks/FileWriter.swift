@@ -41,7 +41,7 @@ struct FileWriter: Sendable {
         try await NIOThreadPool.singleton.runIfActive { try handle.write(contentsOf: Data(bytes)) }
     }
 
-    /// Makes the bytes durable and gives the file its name.
+    /// Makes the bytes durable and gives the file its name, durably too.
     ///
     /// - Throws: ``Failure`` with `EEXIST` when another file has the name and must keep it.
     func publish(overwrite: Bool) async throws {
@@ -49,14 +49,30 @@ struct FileWriter: Sendable {
         try await NIOThreadPool.singleton.runIfActive {
             try handle.synchronize()
             try handle.close()
-            guard overwrite else {
+            if overwrite {
+                guard rename(temporary.path, target.path) == 0 else {
+                    throw Failure(number: errno)
+                }
+            } else {
                 // A link never replaces a file, where a rename would.
                 guard link(temporary.path, target.path) == 0 else { throw Failure(number: errno) }
                 unlink(temporary.path)
-                return
             }
-            guard rename(temporary.path, target.path) == 0 else { throw Failure(number: errno) }
+            try Self.synchronize(target.deletingLastPathComponent())
         }
+    }
+
+    /// Makes the names in a directory durable: the service's copy may be removed next.
+    private static func synchronize(_ directory: URL) throws {
+        let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // One that may be written to and not read cannot be flushed.
+            if errno == EACCES { return }
+            throw Failure(number: errno)
+        }
+        defer { close(descriptor) }
+        // Some file systems, such as those of a network, flush no directories (fsync(2)).
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw Failure(number: errno) }
     }
 
     /// Removes what was written.

@@ -31,6 +31,9 @@ struct TaskValues: Sendable {
     var bytesExpectedToSend: Int64 = -1
     var failure: TransferError?
     var end: End?
+    /// The number of retries of this process whose events have not come; an end that comes before
+    /// them may be one that the retry has undone.
+    var retriesUntold = 0
     /// The progress that shows the counts, once somebody has asked for it.
     var mirror: ProgressMirror?
     /// What the session's progress has of the task.
@@ -71,7 +74,12 @@ struct TaskValues: Sendable {
     }
 
     mutating func update(_ snapshot: EventMessage.Task, isRetried: Bool) {
-        if isRetried { end = nil }
+        if isRetried, retriesUntold > 0 {
+            // The retry itself has forgotten the end before it; what is known now is newer.
+            retriesUntold -= 1
+        } else if isRetried {
+            end = nil
+        }
         // An older event may come after a newer document has told the end.
         guard end == nil else { return }
         serviceState = snapshot.state

@@ -33,7 +33,7 @@ public struct TransferResult: Sendable {
     /// Writes the bytes to a file.
     ///
     /// They are written beside it, and get its name at the end: no reader sees a part of them, and
-    /// after an error an old file is as it was.
+    /// after an error an old file is as it was, unless only its directory could not be flushed.
     ///
     /// - Parameters:
     ///   - file: a file in a directory that exists.

@@ -182,7 +182,19 @@ extension TransferTask {
     func expectToSend(_ count: Int64) { change { $0.bytesExpectedToSend = count } }
 
     /// Forgets the end of a task that has been returned to the queue.
-    func reopen() { change { $0.end = nil } }
+    func reopen() {
+        change { values in
+            values.end = nil
+            values.retriesUntold += 1
+        }
+    }
+
+    /// Returns whether an event may be older than the last retry of this process; a completed task
+    /// is never retried.
+    func mayHaveUndone(_ change: TransferEvent.TaskChange) -> Bool {
+        guard change == .failed || change == .cancelled else { return false }
+        return values.withLock { $0.retriesUntold > 0 }
+    }
 
     /// What the task's own progress shows.
     var progressValues: ProgressMirror.Values { values.withLock { $0.progress(of: kind) } }

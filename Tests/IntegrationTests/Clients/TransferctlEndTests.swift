@@ -1,0 +1,115 @@
+import ChildProcess
+import Foundation
+import Testing
+import TransferClient
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+/// How commands end, and what they say then.
+@Suite(.timeLimit(.minutes(3))) struct TransferctlEndTests {
+    @Test func tellByTheirStatusWhoseFaultItIs() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let url = stage.origin.url("/absent")
+        let output = ["--output", stage.folder.path]
+        let put = try await stage.run(["put", "/nofile", url])
+        #expect(put.status == 1)
+        #expect(
+            try stage.text("out-errors")
+                == "Error: /nofile cannot be read: No such file or directory\n"
+        )
+        #expect(try await stage.run(["get", "notaurl"] + output).status == 2)
+        #expect(try stage.text("out-errors").contains("validation_failed"))
+        let checksum = ["get", url, "--checksum", "sha-256=00"]
+        #expect(try await stage.run(checksum + output).status == 2)
+        #expect(try await stage.run(["get", url] + output).status == 1)
+        #expect(try await stage.run(["get", url, "notaurl"] + output).status == 2)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func nameTheFileThatCannotBeUsed() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        #expect(try await stage.run(["get", "--input", "/nofile"]).status == 1)
+        #expect(
+            try stage.text("out-errors")
+                == "Error: /nofile cannot be read: No such file or directory\n"
+        )
+        let url = stage.origin.url("/absent")
+        #expect(try await stage.run(["get", url, "--output", "/proc/nope"]).status == 1)
+        #expect(
+            try stage.text("out-errors")
+                == "Error: /proc/nope cannot be made: No such file or directory\n"
+        )
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func endWithoutAWordWhenNobodyReadsTheirOutput() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let held = TaskRequest(target: .url(stage.origin.url("/absent")), autostart: false)
+        try await client.submit([held], toSession: "s")
+        for command in [["sessions"], ["events", "s"], ["contexts"]] {
+            // 128 and the number of SIGPIPE.
+            #expect(try await stage.runUnread(command) == 141, "\(command)")
+            #expect(try stage.text("out-errors").isEmpty, "\(command)")
+        }
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func printEventsOfFamiliesAndRefuseUnknownTypes() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let task = TaskRequest(target: .url(stage.origin.url("/absent")))
+        try await client.submit([task], toSession: "s")
+        #expect(try await stage.run(["wait", "s"]).status == 1)
+        let told = try await stage.run(["events", "s", "--type", "task.*"])
+        let types = told.output.split(separator: "\n").map { $0.split(separator: "\t")[2] }
+        #expect(told.status == 0 && types.contains("task.failed"))
+        #expect(types.allSatisfy { $0.hasPrefix("task.") })
+        for type in ["bogus", "bogus.*", "task.bogus", ""] {
+            #expect(try await stage.run(["events", "s", "--type", type]).status == 64)
+        }
+        // Every type that the service has.
+        let all = SessionEvent.Kind.allCases.flatMap { ["--type", $0.rawValue] }
+        #expect(try await stage.run(["events", "s"] + all).status == 0)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func showATaskWithItsWordsApart() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let task = TaskRequest(target: .url(stage.origin.url("/absent")))
+        let receipts = try await client.submit([task], toSession: "s")
+        let id = try #require(receipts.first?.id)
+        #expect(try await stage.run(["wait", "s"]).status == 1)
+        let shown = try await stage.run(["task", id])
+        #expect(shown.status == 0 && shown.output.contains("\nkept until  2"), "\(shown.output)")
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func haveTheVersionOfTheService() async throws {
+        let folder = try TestFolder("version")
+        let told = try ChildProcess(
+            TransferctlStage.program,
+            ["--version"],
+            environment: Program.environment,
+            output: .overwriting("\(folder.path)/version")
+        )
+        #expect(await told.status() == 0)
+        let version = try String(contentsOfFile: "\(folder.path)/version", encoding: .utf8)
+        let service = try await Program.run(["--version"])
+        #expect(service.status == 0)
+        #expect(
+            service.output.trimmingCharacters(in: .newlines)
+                == version.trimmingCharacters(in: .newlines)
+        )
+    }
+}

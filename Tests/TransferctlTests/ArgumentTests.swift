@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import Testing
+import TransferClient
+
+@testable import transferctl
+
+@Suite struct ArgumentTests {
+    @Test(arguments: [
+        ["listen", "s", "--port", "65536"], ["listen", "s", "--port", "70000"],
+        ["listen", "s", "--port=-1"],
+    ])
+    func aPortIsNotBeyondItsRange(arguments: [String]) throws {
+        let error = try #require(throws: (any Error).self) {
+            _ = try Transferctl.parseAsRoot(arguments)
+        }
+        #expect(Transferctl.exitCode(for: error) == .validationFailure)
+        #expect(Transferctl.message(for: error).contains("from 0 to 65535"))
+        _ = try Transferctl.parseAsRoot(["listen", "s", "--port", "65535"])
+    }
+
+    @Test(arguments: [
+        ["get", "--session", "", "http://a/"], ["put", "f", "http://a/", "--session", ""],
+        ["listen", ""], ["attach", ""], ["wait", ""], ["tasks", ""], ["events", ""],
+        ["cancel", "--session", ""], ["wait", String(repeating: "é", count: 128)],
+    ])
+    func aSessionHasAName(arguments: [String]) throws {
+        let error = try #require(throws: (any Error).self) {
+            _ = try Transferctl.parseAsRoot(arguments)
+        }
+        #expect(Transferctl.exitCode(for: error) == .validationFailure)
+        #expect(Transferctl.message(for: error).contains("1 to 255 bytes"))
+    }
+
+    @Test(arguments: ["ftp://x", "nourl", "http://", "https:///a", "", "x:80"])
+    func aServiceIsReachedByHTTP(url: String) throws {
+        let error = try #require(throws: (any Error).self) {
+            _ = try Transferctl.parseAsRoot(["contexts", "add", "b", url])
+        }
+        #expect(Transferctl.exitCode(for: error) == .validationFailure)
+        let refused = try #require(throws: TransferError.self) {
+            _ = try ServiceOptions.parse([]).service(
+                environment: ["TRANSFERD_URL": url, "TRANSFERD_API_KEY": "key"]
+            )
+        }
+        #expect(refused.code == .misconfigured && refused.message.contains("http://"))
+    }
+
+    @Test(arguments: ["http://127.0.0.1:8080", "HTTPS://transferd.example/", "http://[::1]:80"])
+    func aServiceHasAHost(url: String) throws {
+        _ = try Transferctl.parseAsRoot(["contexts", "add", "b", url])
+    }
+}
