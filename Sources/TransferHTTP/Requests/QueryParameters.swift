@@ -70,7 +70,7 @@ struct QueryParameters: Sendable {
         return number
     }
 
-    /// Returns the problem with a parameter that is not `allowed`; nil for a name that is no text.
+    /// Returns the problem with a parameter that is not `allowed`, whose name may be no text.
     private static func unknown(_ name: String?, _ allowed: Set<String>) -> Problem {
         let shown = String((name ?? "").unicodeScalars.prefix(shownNameMax))
         let known = allowed.sorted().map { "`\($0)`" }.joined(separator: ", ")
