@@ -36,6 +36,32 @@ import Testing
         #expect(pool.load.waiting == 997)
     }
 
+    @Test func whatHangsForSomeKeysLeavesTheOthersAThread() async throws {
+        let pool = try BlockingPool<String>(name: "pool-test", threadsMax: 16, perKeyMax: 8)
+        let gate = Gate()
+        defer { gate.open() }
+        for _ in 0..<20 { pool.run(for: "hangs") { gate.wait() } }
+        #expect(pool.load.busy == 8)
+        for _ in 0..<20 { pool.run(for: "hangs too") { gate.wait() } }
+        try #require(pool.load.busy == 12)
+        for _ in 0..<100 { await Self.done(pool, for: "other") }
+        #expect(pool.load.waiting == 28)
+    }
+
+    @Test func aKeyHasTheThreadThatItsOwnEndsSetFree() async throws {
+        let pool = try BlockingPool<String>(name: "pool-test", threadsMax: 3, perKeyMax: 2)
+        let (ending, hanging) = (Gate(), Gate())
+        defer { hanging.open() }
+        for _ in 0..<2 { pool.run(for: "ends") { ending.wait() } }
+        for _ in 0..<2 { pool.run(for: "hangs") { hanging.wait() } }
+        try #require(pool.load.busy == 3 && pool.load.waiting == 1)
+        // The second end leaves two threads, one for each of the keys that wait.
+        await withCheckedContinuation { continuation in
+            pool.run(for: "ends") { continuation.resume() }
+            ending.open()
+        }
+    }
+
     @Test func allThatWasAskedForIsDoneInTheOrderOfItsKey() async throws {
         let pool = try BlockingPool<String>(name: "pool-test", threadsMax: 1)
         let order = Mutex<[String]>([])

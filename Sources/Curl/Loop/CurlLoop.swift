@@ -71,8 +71,8 @@ package final class CurlLoop: Sendable {
         (connectionsMax + connectionsMax / 4) / loops + 1
     }
 
-    /// The number of threads that find addresses; one group, such as a tenant, gets at most half of
-    /// them.
+    /// The number of threads that find addresses; one group, such as a tenant, has at most half of
+    /// those that the others leave.
     private static let nameThreadsMax = 16
 
     /// Starts the first of the threads that find addresses.

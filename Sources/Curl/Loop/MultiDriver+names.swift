@@ -13,7 +13,8 @@ extension MultiDriver {
                 timers[id] = loop.schedule(after: start.deadline - now) { [unowned self] in
                     checkTimeout(id)
                 }
-                if let question = lookups.wait(id, for: name) { ask(question, start.request.group) }
+                let group = start.request.group
+                if let question = lookups.wait(id, for: name, group: group) { ask(question, group) }
                 return
             }
             start.add(known)

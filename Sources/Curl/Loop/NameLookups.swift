@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 import Glibc
 import Synchronization
 
@@ -7,26 +8,27 @@ import Synchronization
 /// libcurl would start a thread for each name and abandon it when the transfer ends: a thousand
 /// names that nobody answers are a thousand threads. Here each name is looked up once, however
 /// many transfers wait for it, on the threads of a pool, and not at all when no transfer waits any
-/// more. Confined to the loop's thread; the questions are not.
+/// more. Each group that waits for a name queues its question, so that no group waits behind the
+/// names of another. Confined to the loop's thread; the questions are not.
 struct NameLookups {
     typealias Instant = ContinuousClock.Instant
 
-    /// A question that is being asked.
+    /// A question that is asked once, by the first thread that gets to it.
     final class Question: Sendable {
         let host: String
-        private let isWanted = Atomic(true)
+        private let isOpen = Atomic(true)
 
         init(_ host: String) { self.host = host }
 
         /// Records that no transfer waits for the answer any more.
-        func drop() { isWanted.store(false, ordering: .relaxed) }
+        func drop() { isOpen.store(false, ordering: .relaxed) }
 
         /// Asks the system; blocks until it answers.
         ///
         /// - Returns: addresses in the order in which to try them, none where there are none, or
-        ///   nil when nobody has asked.
+        ///   nil when nobody waits for the answer, or another thread asks.
         func ask() -> [String]? {
-            guard isWanted.load(ordering: .relaxed) else { return nil }
+            guard isOpen.exchange(false, ordering: .relaxed) else { return nil }
             return addresses(of: host)
         }
     }
@@ -38,7 +40,9 @@ struct NameLookups {
 
     private struct Pending {
         let question: Question
-        var transfers: Set<UInt64>
+        var transfers: Set<UInt64> = []
+        /// The groups that have queued the question.
+        var groups: Set<UUID?> = []
     }
 
     /// The time for which an answer is kept, as in libcurl (CURLOPT_DNS_CACHE_TIMEOUT(3)).
@@ -54,17 +58,13 @@ struct NameLookups {
         found[host].flatMap { $0.until > now ? $0.addresses : nil }
     }
 
-    /// Makes a transfer wait for a name.
+    /// Makes a transfer of a group wait for a name.
     ///
-    /// - Returns: the question to be asked, unless it is being asked already.
-    mutating func wait(_ transfer: UInt64, for host: String) -> Question? {
-        guard pending[host] == nil else {
-            pending[host]?.transfers.insert(transfer)
-            return nil
-        }
-        let question = Question(host)
-        pending[host] = Pending(question: question, transfers: [transfer])
-        return question
+    /// - Returns: the question, which the group has to queue, unless it has done so already.
+    mutating func wait(_ transfer: UInt64, for host: String, group: UUID?) -> Question? {
+        pending[host, default: Pending(question: Question(host))].transfers.insert(transfer)
+        guard pending[host]?.groups.insert(group).inserted == true else { return nil }
+        return pending[host]?.question
     }
 
     /// Records that a transfer no longer waits for a name.

@@ -1,3 +1,6 @@
+import Dispatch
+import Foundation
+import PollLoop
 import Testing
 
 @testable import Curl
@@ -7,10 +10,10 @@ import Testing
 
     @Test func aNameIsAskedForOnceHoweverManyWait() throws {
         var lookups = NameLookups()
-        let asked = lookups.wait(1, for: "a.test")
+        let asked = lookups.wait(1, for: "a.test", group: nil)
         let question = try #require(asked)
-        let isAskedAgain = lookups.wait(2, for: "a.test") != nil
-        let isAnotherAsked = lookups.wait(3, for: "b.test") != nil
+        let isAskedAgain = lookups.wait(2, for: "a.test", group: nil) != nil
+        let isAnotherAsked = lookups.wait(3, for: "b.test", group: nil) != nil
         #expect(!isAskedAgain && isAnotherAsked)
         #expect(lookups.answered(question, ["127.0.0.1"], at: start) == [1, 2])
         #expect(lookups.known("a.test", at: start) == ["127.0.0.1"])
@@ -20,16 +23,54 @@ import Testing
 
     @Test func whatNobodyWaitsForIsNotAsked() throws {
         var lookups = NameLookups()
-        let asked = lookups.wait(1, for: "a.test")
+        let asked = lookups.wait(1, for: "a.test", group: nil)
         let question = try #require(asked)
         lookups.leave(1, "a.test")
         #expect(question.ask() == nil)
         // A later caller makes a new lookup, and an old answer is not taken for the new one.
-        let askedAnew = lookups.wait(2, for: "a.test")
+        let askedAnew = lookups.wait(2, for: "a.test", group: nil)
         let second = try #require(askedAnew)
         #expect(lookups.answered(question, [], at: start).isEmpty)
         #expect(lookups.answered(second, [], at: start) == [2])
         #expect(lookups.known("a.test", at: start) == nil)
+    }
+
+    @Test func eachGroupQueuesAQuestionThatIsAskedOnce() throws {
+        var lookups = NameLookups()
+        let (one, other) = (UUID(), UUID())
+        let asked = lookups.wait(1, for: "127.0.0.1", group: one)
+        let question = try #require(asked)
+        let askedToo = lookups.wait(2, for: "127.0.0.1", group: other)
+        #expect(askedToo === question)
+        let isAskedAgain = lookups.wait(3, for: "127.0.0.1", group: other) != nil
+        #expect(!isAskedAgain)
+        #expect(question.ask() == ["127.0.0.1"])
+        #expect(question.ask() == nil)
+        #expect(lookups.answered(question, ["127.0.0.1"], at: start) == [1, 2, 3])
+    }
+
+    /// The name has a label of more than 63 bytes (RFC 1035 §2.3.4), for which no name server is
+    /// asked.
+    @Test func aGroupWhoseNamesHangDoesNotHoldBackAnotherThatWaitsForTheSameName() async throws {
+        let names = try BlockingPool<UUID?>(name: "names-test", threadsMax: 2, perKeyMax: 1)
+        let (hanging, other) = (UUID(), UUID())
+        let gate = DispatchGroup()
+        gate.enter()
+        defer { gate.leave() }
+        names.run(for: hanging) { gate.wait() }
+        let loop = try CurlLoop(name: "names-test", connectionsMax: 8, keptMax: 8, names: names)
+        defer { loop.stop() }
+        let host = String(repeating: "a", count: 64) + ".test"
+        let sinks = [RecordingSink(), RecordingSink()]
+        for (group, sink) in zip([hanging, other], sinks) {
+            var request = CurlRequest(url: "http://\(host)/", egress: .everywhere)
+            request.group = group
+            loop.start(request, sink: sink)
+        }
+        for sink in sinks {
+            _ = await sink.result
+            #expect(sink.record.results.first?.code == .couldNotResolve)
+        }
     }
 
     @Test(
