@@ -66,6 +66,22 @@ import TransferTestSupport
         }
     }
 
+    @Test func deadlineOfASegmentInFlightCountsFromItsTurn() async throws {
+        let deadline = Duration.seconds(10)
+        let connection = try await TestDatabase.current.connection { $0.queryDeadline = deadline }
+        // All are in flight at once, and the others take longer than the deadline of the last one.
+        let start = ContinuousClock.now
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<24 {
+                group.addTask {
+                    _ = try await connection.execute("SELECT pg_sleep(0.5)::text AS slept")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(ContinuousClock.now - start > deadline)
+    }
+
     @Test func statementTimeoutOfServerLeavesConnectionAlive() async throws {
         let connection = try await TestDatabase.current.connection {
             $0.statementTimeout = .milliseconds(50)

@@ -242,6 +242,18 @@ import Testing
         #expect(machine.opened(2) == [.hand(3, 2)])
     }
 
+    @Test func rejectedConnectionIsReplacedAfterAPause() {
+        var machine = machine(connections: 1, depth: 2)
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        #expect(machine.acquireNow() == 1)
+        _ = machine.released(1)
+        #expect(machine.rejected(1) == [.close(1), .retry(failureCount: 1)])
+        #expect(machine.rejected(1) == [])
+        #expect(machine.acquire(2, until: later) == [.refuse(2, .unavailable)])
+        #expect(machine.retryDue() == [.open(2, for: .passing)])
+    }
+
     @Test func connectionThatNeverServedIsNotReplacedAtOnce() {
         var machine = machine()
         _ = machine.start()

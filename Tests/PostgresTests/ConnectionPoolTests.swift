@@ -203,6 +203,46 @@ import TransferTestSupport
         }
     }
 
+    /// Makes the session of the next statement take no changes, as that of a standby.
+    private func makeReadOnly(_ pool: ConnectionPool) async throws {
+        _ = try await pool.execute(
+            "SELECT set_config('default_transaction_read_only', 'on', false) AS value"
+        )
+    }
+
+    @Test func connectionThatTakesNoChangesIsReplaced() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        let other = try await TestDatabase.current.connection()
+        try await other.executeScript("CREATE TABLE item (id int8)")
+        try await makeReadOnly(pool)
+        let failure = await #expect(throws: PostgresError.self) {
+            try await pool.execute("INSERT INTO item VALUES (\(1))")
+        }
+        #expect(failure?.sqlState == "25006")
+        try await eventually("another connection takes the change") {
+            (try? await pool.execute("INSERT INTO item VALUES (\(1))")) != nil
+        }
+    }
+
+    @Test func idleConnectionThatTakesNoChangesIsReplaced() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        let other = try await TestDatabase.current.connection()
+        let first = try await backend(of: pool)
+        try await makeReadOnly(pool)
+        let running = Task { await pool.run() }
+        // Nobody uses the pool meanwhile, so that it is idle at the first ping.
+        try await eventually("its session has ended") {
+            try await other.execute(
+                "SELECT 1 AS one FROM pg_stat_activity WHERE pid = \(first)"
+            ).isEmpty
+        }
+        try await eventually("the pool serves") {
+            (try? await pool.execute("SELECT 1 AS one"))?.count == 1
+        }
+        running.cancel()
+        await running.value
+    }
+
     @Test func serverThatIsDownFailsCallersQuickly() async throws {
         let pool = ConnectionPool(
             configuration: ConnectionConfiguration(url: "host=/nonexistent"),

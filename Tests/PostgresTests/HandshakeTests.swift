@@ -76,6 +76,92 @@ import TransferTestSupport
         }
     }
 
+    @Test func aHostThatDoesNotAnswerIsPassedOver() async throws {
+        let silent = try SilentListener()
+        let database = TestDatabase.current
+        let aside = try await database.connection()
+        let row = try await aside.execute(
+            """
+            SELECT current_setting('port') AS port,
+                trim('"' FROM current_setting('unix_socket_directories')) AS folder
+            """
+        )[0]
+        let port: String = try row.decode("port")
+        let folder: String = try row.decode("folder")
+        var configuration = ConnectionConfiguration(
+            url: database.configuration.url
+                + " host='127.0.0.1,\(folder)' port=\(silent.port),\(port) connect_timeout=2"
+        )
+        configuration.connectTimeout = .seconds(30)
+        let opened = try await Connection.open(configuration, on: database.loop)
+        #expect(try await opened.execute("SELECT 1 AS one").count == 1)
+        await opened.close()
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test(arguments: [
+        ("host=a", 5), ("host=a,b", 8), ("host=a,b,c connect_timeout=10", 25),
+        ("host=a,b connect_timeout=0", 8), ("host=a,b connect_timeout=1", 7),
+        ("host=a\(String(repeating: ",b", count: 50))", 35),
+    ])
+    func eachFurtherHostAddsItsTime(url: String, seconds: Int) {
+        #expect(ConnectionConfiguration(url: url).openingTimeout == .seconds(seconds))
+    }
+
+    /// Otherwise a silent host would hold a thread for as long as the kernel tries.
+    @Test(arguments: [("host=a,b", 0), ("host=a connect_timeout=10", 0), ("connect_timeout=0", 1)])
+    func noHostIsWaitedForWithoutALimit(url: String, count: Int) throws {
+        let parameters = ConnectionConfiguration(url: url).connectionParameters
+        let place = try #require(parameters.firstIndex { $0.keyword == "dbname" })
+        let overriding = parameters[place...].filter { $0.keyword == "connect_timeout" }
+        #expect(overriding.map(\.value) == Array(repeating: "3", count: count))
+    }
+
+    /// The name's next address is tried then: `PQconnectPoll` goes on as after a refusal.
+    @Test func anAddressThatDoesNotAnswerIsGivenUp() async throws {
+        let silent = try SilentListener()
+        // Linux drops what would open a connection for which the queue has no room (listen(2)).
+        let filling = (0..<32).map { _ in Self.begunConnection(to: silent.port) }
+        defer { for descriptor in filling { close(descriptor) } }
+        var configuration = ConnectionConfiguration(
+            url: "host=localhost port=\(silent.port) user=x dbname=x sslmode=disable"
+        )
+        configuration.connectTimeout = .seconds(2)
+        let handshake = Handshake(configuration)
+        let failure = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Handshake.Failure?, Never>) in
+            handshake.start { result in
+                switch result {
+                case .success: continuation.resume(returning: nil)
+                case .failure(let failure): continuation.resume(returning: failure)
+                }
+            }
+        }
+        #expect(failure?.summary == "the server did not answer in time")
+        #expect(failure?.details.contains("reset") == true)
+        withExtendedLifetime(silent) {}
+    }
+
+    private static func begunConnection(to port: UInt16) -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
+                _ = connect(descriptor, general, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return descriptor
+    }
+
+    @Test(arguments: [(0, 35), (1, 35), (3, 95), (1000, 635)])
+    func eachFurtherStatementAddsItsTime(count: Int, seconds: Int) {
+        let configuration = ConnectionConfiguration(url: "")
+        #expect(configuration.deadline(ofStatements: count) == .seconds(seconds))
+    }
+
     @Test func anOpeningThatBlocksFailsInTime() async throws {
         let file = try BlockingFile()
         let configuration = Self.configuration(connectTimeout: .milliseconds(100))

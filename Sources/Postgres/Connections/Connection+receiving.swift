@@ -148,6 +148,8 @@ extension Connection {
 
     private func complete() {
         guard let segment = inFlight.popFirst() else { return }
+        // The server begins with the next one only now.
+        inFlight.updateFirst { $0.deadline = .now.advanced(by: $0.timeout) }
         if segment.isLong, !isBusyForLong { process?.setYields(false) }
         if segment.isStale, !segment.isRepeated {
             // The caller need not know: another instance's migration is no failure.

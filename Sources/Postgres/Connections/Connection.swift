@@ -121,7 +121,8 @@ package import PollLoop
     package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
         for query in queries { try query.validate() }
         guard !queries.isEmpty else { return [] }
-        return try await submit(.queries(queries), timeout: configuration.queryDeadline)
+        let timeout = configuration.deadline(ofStatements: queries.count)
+        return try await submit(.queries(queries), timeout: timeout)
     }
 
     /// Executes a string of statements by the simple protocol, for migrations.
@@ -157,7 +158,8 @@ package import PollLoop
         switch state {
         case .open: break
         case .connecting: throw PostgresError(.connectionFailed, "the connection is not open yet")
-        case .closing: throw PostgresError(.poolClosed, "the connection is closing")
+        // Only the pool knows whether it closes, too.
+        case .closing: throw PostgresError(.connectionFailed, "the connection is closing")
         case .closed: throw PostgresError(.connectionFailed, "the connection has ended")
         }
         guard waiting.count < configuration.segmentsWaitingMax else {
@@ -197,7 +199,7 @@ extension Connection {
 
     private func startConnecting() {
         // Also covers the time in which libpq does not look at a clock, such as a name lookup.
-        timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
+        timer = loop.schedule(after: configuration.openingTimeout) { [weak self] in
             self?.assumeIsolated { connection in
                 connection.timer = nil
                 connection.end(.connectionFailed, "the server did not answer in time")

@@ -8,15 +8,17 @@ package struct ConnectionConfiguration: Sendable {
     /// It may contain a password: it is never logged and not part of any error.
     let url: String
 
-    /// The longest time for opening a connection; 5 s unless set.
+    /// The longest time for opening a connection to a single host; 5 s unless set.
     package var connectTimeout: Duration = .seconds(5)
     /// The server's `statement_timeout`; 30 s unless set, zero for none.
     package var statementTimeout: Duration = .seconds(30)
     /// The server's `lock_timeout`; 5 s unless set, zero for none.
     package var lockTimeout: Duration = .seconds(5)
-    /// The longest wait for the answer to a segment before we give up the connection.
+    /// The longest wait for the answer to a segment of one statement before we give up the
+    /// connection.
     ///
-    /// It is 35 s unless set, which lets the server's own timeout expire first.
+    /// It is 35 s unless set, which lets the server's own timeout expire first. The wait counts
+    /// from the answer to the segment ahead of it on the connection, if there is one.
     package var queryDeadline: Duration = .seconds(35)
     /// The ``queryDeadline`` of a script for `executeScript`; 10 min unless set.
     package var scriptDeadline: Duration = .seconds(600)
@@ -44,6 +46,14 @@ package struct ConnectionConfiguration: Sendable {
     /// Creates a configuration with the default settings.
     package init(url: String) { self.url = url }
 
+    /// Returns the longest wait for the answer to a segment of `count` statements.
+    ///
+    /// The server gives each of them its own ``statementTimeout``, and tells of all at the end. What
+    /// is added to ``queryDeadline`` is no more than ``scriptDeadline``.
+    func deadline(ofStatements count: Int) -> Duration {
+        queryDeadline + min(statementTimeout * max(count - 1, 0), scriptDeadline)
+    }
+
     /// Whether libpq can read the URL; if it cannot, waiting does not help.
     package var isReadable: Bool {
         guard let options = unsafe PQconninfoParse(url, nil) else { return false }
@@ -67,11 +77,14 @@ extension ConnectionConfiguration {
     }
 
     private var leavesThisMachine: Bool {
-        let given = parameters
+        Self.hosts(parameters).contains { !Self.isOnThisMachine(String($0)) }
+    }
+
+    /// The hosts that libpq tries in turn, without those of a service file.
+    private static func hosts(_ given: [String: String]) -> [Substring] {
         let hosts =
-            given["hostaddr"] ?? given["host"]
-            ?? Self.variable("PGHOSTADDR") ?? Self.variable("PGHOST") ?? ""
-        return hosts.split(separator: ",").contains { !Self.isOnThisMachine(String($0)) }
+            given["hostaddr"] ?? given["host"] ?? variable("PGHOSTADDR") ?? variable("PGHOST") ?? ""
+        return hosts.split(separator: ",")
     }
 
     /// Whether the connection leaves this machine and the server need not prove its name.
@@ -102,6 +115,11 @@ extension ConnectionConfiguration {
     private var parameters: [String: String] {
         guard let options = unsafe PQconninfoParse(url, nil) else { return [:] }
         defer { unsafe PQconninfoFree(options) }
+        return unsafe Self.values(of: options)
+    }
+
+    /// Reads those of libpq's options that have a value, by keyword.
+    static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
         var parameters: [String: String] = [:]
         var option = unsafe options
         while let keyword = unsafe option.pointee.keyword {
@@ -116,9 +134,36 @@ extension ConnectionConfiguration {
 }
 
 extension ConnectionConfiguration {
+    /// The seconds after which one of several hosts is passed over, unless the URL sets
+    /// `connect_timeout`.
+    private static let hostSecondsDefault = 3
+    /// The seconds that libpq gives a host at least, and the most that are added for one here.
+    private static let hostSeconds = 2...30
+    /// The longest time that is added for all hosts but the first.
+    private static let furtherHostsTimeoutMax: Duration = .seconds(30)
+
+    /// The longest time for opening a connection to one of its hosts.
+    ///
+    /// It is ``connectTimeout``, and for each further host the time after which one that does not
+    /// answer is passed over.
+    var openingTimeout: Duration {
+        let given = parameters
+        let furtherCount = max(Self.hosts(given).count - 1, 0)
+        let secondsGiven = Self.secondsGiven(in: given) ?? 0
+        let seconds = secondsGiven == 0 ? Self.hostSecondsDefault : secondsGiven
+        let bounded = min(max(seconds, Self.hostSeconds.lowerBound), Self.hostSeconds.upperBound)
+        return connectTimeout
+            + min(Duration.seconds(bounded) * furtherCount, Self.furtherHostsTimeoutMax)
+    }
+
+    /// The seconds after which libpq passes over a host, as the URL sets them; zero for never.
+    private static func secondsGiven(in parameters: [String: String]) -> Int? {
+        parameters["connect_timeout"].flatMap { Int($0) }.map { max($0, 0) }
+    }
+
     /// Keywords and values for libpq; of two with the same keyword, the later one counts.
     var connectionParameters: [(keyword: String, value: String)] {
-        [
+        var list: [(keyword: String, value: String)] = [
             // Otherwise encryption by Kerberos is tried first, at the cost of a look at its cache.
             ("gssencmode", "disable"),
             // A vanished peer is noticed within about 25 s, unanswered sent data within 20 s.
@@ -128,10 +173,19 @@ extension ConnectionConfiguration {
             ("keepalives_count", "3"),
             ("tcp_user_timeout", "20000"),
             ("application_name", applicationName),
+            // Of several hosts a standby is passed over. A server says at once which it is; before
+            // PostgreSQL 14, and through some poolers, libpq asks (manual, "Parameter Key Words").
+            ("target_session_attrs", "read-write"),
+            ("connect_timeout", "\(Self.hostSecondsDefault)"),
             // The URL overrides everything above and nothing below.
             ("dbname", url),
             ("client_encoding", "UTF8"),
         ]
+        // Without a limit, a silent host would hold the thread for as long as the kernel tries.
+        if Self.secondsGiven(in: parameters) == 0 {
+            list.append(("connect_timeout", "\(Self.hostSecondsDefault)"))
+        }
+        return list
     }
 
     /// The query that sets what every connection relies on.

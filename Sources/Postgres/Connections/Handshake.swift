@@ -49,6 +49,10 @@ struct Handshake: Sendable {
         .failure(Failure(summary: "the connection cannot be opened", details: details))
     }
 
+    private static func silence(of session: OpenedSession) -> Failure {
+        Failure(summary: "the server did not answer in time", details: session.message)
+    }
+
     private func open() throws(Failure) -> OpenedSession {
         let deadline = ContinuousClock.now.advanced(by: configuration.connectTimeout)
         guard let session = begin() else {
@@ -59,29 +63,60 @@ struct Handshake: Sendable {
         }
         // Otherwise libpq prints the server's notices on the standard error.
         _ = unsafe PQsetNoticeReceiver(session.server, { _, _ in }, nil)
+        if session.hasSeveralHosts { return try startAgain(session) }
         // The manual asks to start as if the last poll had wanted to write.
         var interest = POLLOUT
+        var isPassedOver = false
         while true {
-            guard session.waits(for: interest, until: deadline) else {
-                throw Failure(
-                    summary: "the server did not answer in time",
-                    details: session.message
-                )
+            // Another address of the same host may answer: each has half of the time left.
+            let isPassable = session.isReaching && session.hasHostName
+            let left = deadline - .now
+            let patience = isPassable ? left / 2 : left
+            let isReady = session.waits(
+                for: interest,
+                until: ContinuousClock.now.advanced(by: patience)
+            )
+            if !isReady {
+                guard isPassable else { throw Self.silence(of: session) }
+                session.passOver()
+                isPassedOver = true
             }
             switch unsafe PQconnectPoll(session.server) {
             case PGRES_POLLING_READING: interest = POLLIN
             case PGRES_POLLING_WRITING: interest = POLLOUT
             case PGRES_POLLING_OK:
-                if let peer = ServerAddress(of: unsafe PQsocket(session.server)) {
-                    configuration.onConnected(peer)
-                }
+                tellAddress(session)
                 return session
             default:
+                if isPassedOver { throw Self.silence(of: session) }
                 throw Failure(
                     summary: "the server refused the connection",
                     details: session.message
                 )
             }
+        }
+    }
+
+    /// Opens the session with libpq's own waiting, which passes over a host that does not answer.
+    ///
+    /// Only its blocking functions keep to `connect_timeout` (PostgreSQL manual, libpq, "Database
+    /// Connection Control Functions"). The one that makes a connection would print the server's
+    /// notices; this one keeps the receiver, at the price of a socket that is closed unused.
+    private func startAgain(_ session: OpenedSession) throws(Failure) -> OpenedSession {
+        unsafe PQreset(session.server)
+        guard unsafe PQstatus(session.server) == CONNECTION_OK else {
+            throw Failure(
+                summary: "no server accepted the connection",
+                details: session.message
+            )
+        }
+        tellAddress(session)
+        return session
+    }
+
+    private func tellAddress(_ session: OpenedSession) {
+        if let peer = ServerAddress(of: unsafe PQsocket(session.server)) {
+            configuration.onConnected(peer)
         }
     }
 

@@ -26,6 +26,36 @@ import Glibc
         return unsafe String(cString: message)
     }
 
+    /// Whether the URL, or what fills its gaps, names more than one host.
+    var hasSeveralHosts: Bool {
+        guard let options = unsafe PQconninfo(server) else { return false }
+        defer { unsafe PQconninfoFree(options) }
+        let values = unsafe ConnectionConfiguration.values(of: options)
+        return (values["hostaddr"] ?? values["host"] ?? "").contains(",")
+    }
+
+    /// Whether no host has accepted the connection yet.
+    var isReaching: Bool { unsafe PQstatus(server) == CONNECTION_STARTED }
+
+    /// Whether the host has a name, which may stand for several addresses.
+    var hasHostName: Bool {
+        guard let host = unsafe PQhost(server), let address = unsafe PQhostaddr(server) else {
+            return false
+        }
+        // There is no address for a socket of this machine.
+        let text = unsafe String(cString: address)
+        return unsafe !text.isEmpty && text != String(cString: host)
+    }
+
+    /// Gives up the address that does not answer, as if it had refused the connection.
+    ///
+    /// Only the blocking functions of libpq keep to `connect_timeout`. By this, Linux ends the
+    /// attempt, and `PQconnectPoll` goes on to the next address, or fails if there is none.
+    func passOver() {
+        let descriptor = unsafe PQsocket(server)
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
     /// Waits for the socket; returns whether it is ready before the deadline.
     func waits(for interest: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         var entry = pollfd(fd: unsafe PQsocket(server), events: Int16(interest), revents: 0)

@@ -47,6 +47,19 @@ package struct PostgresError: Error, Equatable, Sendable {
         self.details = details
     }
 
+    /// The error of a session in which nothing can be changed.
+    package static let readOnly = PostgresError(
+        .server,
+        "the database is read-only",
+        sqlState: readOnlyState
+    )
+
+    /// The SQLSTATE of a change on a standby, or in a session that is read-only otherwise.
+    private static let readOnlyState = "25006"
+
+    /// Whether nothing can be changed in the session, for example on a standby after a failover.
+    var isReadOnly: Bool { code == .server && sqlState == Self.readOnlyState }
+
     /// The server's or libpq's own reason, in one short line.
     ///
     /// It contains no values, secrets or addresses, so that operators may be told it everywhere.
@@ -111,8 +124,7 @@ package struct PostgresError: Error, Equatable, Sendable {
         case "57P01", "57P02", "57P03", "57P05": true
         // statement_timeout and lock_timeout: the server takes longer than we wait.
         case "57014", "55P03": true
-        // A standby, for example after a failover to the wrong host.
-        case "25006": true
+        case readOnlyState: true
         // Classes: connection exception, insufficient resources, system error.
         default: sqlState.hasPrefix("08") || sqlState.hasPrefix("53") || sqlState.hasPrefix("58")
         }

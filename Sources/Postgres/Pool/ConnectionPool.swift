@@ -14,7 +14,7 @@ package final class ConnectionPool: Sendable {
     package static let waitTimeoutDefault: Duration = .seconds(5)
     /// The default for the number of callers with segments in flight on one connection.
     package static let depthMaxDefault = 4
-    /// The interval at which idle connections are checked.
+    /// The interval at which idle connections are checked: whether they work, and take changes.
     static let pingInterval: Duration = .seconds(10)
     /// The number of bytes sent at once after which a connection is closed.
     ///
@@ -219,6 +219,8 @@ extension ConnectionPool {
             case .connectionLost, .deadlineExceeded, .connectionFailed, .poolClosed:
                 state.connections[id] = nil
                 return state.machine.lost(id)
+            case .server where error?.isReadOnly == true:
+                return state.machine.rejected(id)
             case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
                 return use == .spending || isForLong(state.connections[id])
                     ? state.machine.retired(id) : state.machine.released(id)
@@ -260,8 +262,11 @@ extension ConnectionPool {
         }
         for (id, connection) in idle {
             do throws(PostgresError) {
-                _ = try await connection.execute("SELECT 1 AS one")
-                released(id, after: nil)
+                let rows = try await connection.execute(
+                    "SELECT current_setting('transaction_read_only')::boolean AS is_read_only"
+                )
+                let isReadOnly = try rows.first?.decode("is_read_only", as: Bool.self) ?? false
+                released(id, after: isReadOnly ? PostgresError.readOnly : nil)
             } catch {
                 released(id, after: error)
             }

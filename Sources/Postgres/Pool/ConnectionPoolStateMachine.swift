@@ -196,6 +196,15 @@ struct ConnectionPoolStateMachine: ~Copyable {
             + (connections.isEmpty && actions.isEmpty ? start() : actions)
     }
 
+    /// Records that a connection leads to a server on which nothing can be changed, as a standby.
+    ///
+    /// The next one is opened after a pause, because it may lead there too.
+    mutating func rejected(_ connection: ConnectionID) -> [Action] {
+        guard userCount(of: connection) != nil else { return [] }
+        connections[connection] = nil
+        return [.close(connection)] + backOff()
+    }
+
     /// Records that a connection has ended; it no longer matters what its callers do with it.
     mutating func lost(_ connection: ConnectionID) -> [Action] {
         switch connections[connection] {

@@ -20,7 +20,7 @@ struct Segment {
     typealias Outcome = Result<[Rows], PostgresError>
 
     let work: Work
-    /// The longest time for an answer, counted from the sending.
+    /// The longest time for an answer, counted from the sending or the end of the one ahead of it.
     let timeout: Duration
     /// Whether it takes the server long, so that the server's process gives way meanwhile.
     let isLong: Bool
