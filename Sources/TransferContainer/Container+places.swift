@@ -22,17 +22,29 @@ extension Container {
     /// for long.
     package func prepareDirectory(of place: Place) throws(StorageError) {
         if let slot = place.packSlot { try createDirectories(slot.pack.directory) }
-        let path = place.directory
-        try createDirectories(path)
-        durableDirectories.withLock { known in
-            if known.count >= Self.durableDirectoriesMax { known = [] }
-            known.insert(path)
-        }
+        try createDirectories(place.directory)
     }
 
     /// Records that the directory of a file is gone.
     func forgetDirectory(of place: Place) {
         durableDirectories.withLock { _ = $0.remove(place.directory) }
+    }
+
+    /// Returns whether a directory is known to be durable in its parent.
+    func isDurable(_ path: String, isNew: Bool) -> Bool {
+        durableDirectories.withLock { known in
+            // What was known was another directory of that name.
+            if isNew { known.remove(path) }
+            return known.contains(path)
+        }
+    }
+
+    /// Records that a directory exists and is durable in its parent.
+    func rememberDirectory(_ path: String) {
+        durableDirectories.withLock { known in
+            if known.count >= Self.durableDirectoriesMax { known = [] }
+            known.insert(path)
+        }
     }
 }
 

@@ -16,10 +16,10 @@ package final class Container: Sendable {
     /// - Throws: ``StorageError``
     package init(directory: String) throws {
         if mkdir(directory, 0o750) != 0, errno != EEXIST {
-            throw StorageError(operation: "mkdir", errno: errno)
+            throw StorageError(operation: "mkdir \(directory)", errno: errno)
         }
         root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard root >= 0 else { throw StorageError(operation: "open", errno: errno) }
+        guard root >= 0 else { throw StorageError(operation: "open \(directory)", errno: errno) }
     }
 
     deinit { close(root) }
@@ -263,22 +263,28 @@ package final class Container: Sendable {
 
     /// Creates `path` from the top, one component at a time, each made durable in its parent.
     ///
-    /// A file is not durable in a directory that is not durable.
+    /// A file is not durable in a directory that is not durable. A directory that exists already
+    /// counts as durable only once this process has made it so: who created it may have failed, or
+    /// been stopped, before that.
     func createDirectories(_ path: String) throws(StorageError) {
         var parent = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         defer { close(parent) }
+        var pathOfChild = ""
         for component in path.utf8.split(separator: UInt8(ascii: "/")) {
             let name = String(decoding: component, as: UTF8.self)
-            if mkdirat(parent, name, 0o750) == 0 {
-                guard fsync(parent) == 0 else {
-                    throw StorageError(operation: "fsync", errno: errno)
-                }
-            } else if errno != EEXIST {
+            pathOfChild += pathOfChild.isEmpty ? name : "/" + name
+            let isNew = mkdirat(parent, name, 0o750) == 0
+            guard isNew || errno == EEXIST else {
                 throw StorageError(operation: "mkdirat", errno: errno)
+            }
+            let isKnown = isDurable(pathOfChild, isNew: isNew)
+            guard isKnown || fsync(parent) == 0 else {
+                throw StorageError(operation: "fsync", errno: errno)
             }
             let child = clinux_open_beneath(parent, name, O_RDONLY | O_DIRECTORY, 0)
             guard child >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+            if !isKnown { rememberDirectory(pathOfChild) }
             close(parent)
             parent = child
         }

@@ -1,5 +1,7 @@
+import CLinux
+package import Foundation
 import Glibc
-import TransferModel
+package import TransferModel
 
 /// A file of the container, or a result in a pack, that is open for reading; it is closed when this
 /// object is released.
@@ -80,6 +82,31 @@ package final class ContainerFile: Sendable {
             String(version.modified.seconds, radix: 36) + "."
                 + String(version.modified.nanoseconds, radix: 36)
         case .pack(_, let place): String(place.name.suffix(16))
+        }
+    }
+
+    /// When the bytes were last written; nil of a result in a pack.
+    package var modifiedAt: Date? {
+        switch source {
+        case .file(_, let version):
+            let time = version.modified
+            return Date(
+                timeIntervalSince1970: Double(time.seconds) + Double(time.nanoseconds) / 1e9
+            )
+        case .pack: return nil
+        }
+    }
+
+    /// Returns the identity of the file; nil of a result in a pack.
+    package func identity() throws(StorageError) -> FileIdentity? {
+        switch source {
+        case .file(let descriptor, _):
+            var found = clinux_identity()
+            guard clinux_identify(descriptor, "", &found) == 0 else {
+                throw StorageError(operation: "statx", errno: errno)
+            }
+            return FileIdentity(found)
+        case .pack: return nil
         }
     }
 

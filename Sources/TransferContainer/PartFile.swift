@@ -57,7 +57,8 @@ package final class PartFile: @unchecked Sendable {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(operation: "fstat", errno: errno)
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        // Whoever held the lock may have removed the file since it was opened.
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 0 else { return nil }
         isSegmented = status.st_mode & Self.segmentedBit != 0
         written = partial.rangesUsable(
             size: Int64(status.st_size),
@@ -192,6 +193,18 @@ package final class PartFile: @unchecked Sendable {
     /// durable.
     package func identity() throws(StorageError) -> FileIdentity {
         try FileIdentity(of: descriptor, bytes: bytesWritten)
+    }
+
+    /// Checks that the file still has its name.
+    ///
+    /// - Throws: ``StorageError``, with `ENOENT` when somebody has removed it, so that nobody would
+    ///   find it.
+    package func requireName() throws(StorageError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        guard status.st_nlink > 0 else { throw StorageError(operation: "fstat", errno: ENOENT) }
     }
 
     /// Makes the bytes durable.

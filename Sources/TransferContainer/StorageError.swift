@@ -44,3 +44,7 @@ package struct StorageError: Error, Equatable {
         }
     }
 }
+
+extension StorageError: CustomStringConvertible {
+    package var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+}

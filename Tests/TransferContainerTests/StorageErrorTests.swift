@@ -27,6 +27,16 @@ import TransferModel
         #expect(!failure.isRetryable)
     }
 
+    @Test(arguments: [
+        ("/dev/null", "open /dev/null: Not a directory"),
+        ("/dev/null/in", "mkdir /dev/null/in: Not a directory"),
+        ("/nowhere/in", "mkdir /nowhere/in: No such file or directory"),
+    ])
+    func aDirectoryThatCannotBeUsedIsNamed(path: String, text: String) {
+        let failure = #expect(throws: StorageError.self) { try Container(directory: path) }
+        #expect(failure?.description == text)
+    }
+
     @Test func theWordsAreThoseOfFailures() {
         for shortage in Shortage.allCases {
             #expect(TransferFailure(shortage.code, "").shortage == shortage)
