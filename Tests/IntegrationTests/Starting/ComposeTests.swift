@@ -90,6 +90,31 @@ struct ComposeTests {
         }
     }
 
+    @Test func withoutOpensslNoSecretIsMade() async throws {
+        let folder = try TestFolder("compose")
+        let programs = try TestFolder("compose")
+        for name in ["dirname", "install"] {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(programs.path)/\(name)",
+                withDestinationPath: "/usr/bin/\(name)"
+            )
+        }
+        let status = try await Self.run(
+            "/bin/bash",
+            ["\(Self.folder)/make-secrets", folder.path],
+            adding: ["PATH": programs.path]
+        )
+        #expect(status != 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    /// The server that fills an empty volume listens on its socket alone.
+    @Test func theDatabaseIsHealthyOnceItListensByTCP() throws {
+        let check = services["postgres"]?["healthcheck"]?["test"]?.array?.compactMap(\.string) ?? []
+        let option = try #require(check.firstIndex(of: "--host"))
+        #expect(check[option...].dropFirst().first == "127.0.0.1")
+    }
+
     @Test func theServiceRunsWithARoleThatDefinesNothing() async throws {
         let secrets = try TestFolder("compose")
         #expect(try await Self.run("\(Self.folder)/make-secrets", [secrets.path]) == 0)
