@@ -2,9 +2,6 @@ import { path } from "./api.js";
 import { button, h } from "./dom.js";
 import { ask, askFor, attempt, endedStates } from "./parts.js";
 
-/** The most credentials from which one is chosen. */
-const credentialsMax = 200;
-
 /**
  * What the API can do with a task in its state, as buttons, and others beside them; `done` is told
  * the task after it.
@@ -32,10 +29,9 @@ export function taskActions(api, task, done, onDeleted = done, ...others) {
         if (isSure) await send("cancel");
     };
     const useCredential = async () => {
-        const query = { limit: credentialsMax };
-        const page = await attempt(() => api.get(path("credentials"), { query }));
-        if (!page) return;
-        const names = page.items.map(({ name }) => h("option", { value: name }, name));
+        const credentials = await attempt(() => api.list(path("credentials")));
+        if (!credentials) return;
+        const names = credentials.map(({ name }) => h("option", { value: name }, name));
         const values = await askFor(
             "Which credential does this task use?",
             "All tasks of the session that wait for the same origin continue with it.",

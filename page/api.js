@@ -1,4 +1,6 @@
 const storageName = "transferd-key";
+/** The most items that the service puts into a page of a list. */
+const pageItemsMax = "200";
 
 /** An answer that is no success: its status, and the problem document if it has one. */
 export class Problem extends Error {
@@ -40,6 +42,8 @@ export class API extends EventTarget {
 
     /** Takes a key once the service has accepted it, and answers with the tenant that it is for. */
     async signIn(key) {
+        // No key has other characters, and browsers refuse to send them without saying so.
+        if (!/^[!-~]+$/.test(key)) throw new Error("This is no API key.");
         const response = await this.#fetch("v1/tenant", {}, key);
         const tenant = await this.#json(response);
         this.#key = key;
@@ -55,6 +59,21 @@ export class API extends EventTarget {
     /** Requests a document. */
     async get(path, { query, headers, signal } = {}) {
         return this.#json(await this.#fetch(withQuery(path, query), { headers, signal }));
+    }
+
+    /** Requests all items of a list, page by page; only for those that the service keeps short. */
+    async list(path, { query, signal } = {}) {
+        const items = [];
+        let cursor;
+        do {
+            const page = await this.get(path, {
+                query: { ...query, cursor, limit: pageItemsMax },
+                signal,
+            });
+            items.push(...page.items);
+            cursor = page.has_more ? page.next_cursor : null;
+        } while (cursor);
+        return items;
     }
 
     /** Requests a change; an answer without a body is null. */

@@ -94,7 +94,7 @@ class TransferBackground extends View {
         const query = { client };
         const get = (...segments) => this.#api.get(path(...segments), { query, signal });
         const [clients, requests, runs, assertions, handlers] = await Promise.all([
-            this.#api.get(path("clients"), { query: { limit: "200" }, signal }),
+            this.#api.list(path("clients"), { signal }),
             get("background-tasks", "requests"),
             this.#api.get(path("background-tasks", "runs"), {
                 query: { client, limit: runsMax },
@@ -104,7 +104,7 @@ class TransferBackground extends View {
             get("background-tasks", "handlers"),
         ]);
         if (client !== this.#client.value) return;
-        this.#showClients(clients.items, client);
+        this.#showClients(clients, client);
         this.#requests.show(requests.items);
         this.#runs.show(runs.items);
         this.#assertions.show(assertions.items);
@@ -113,6 +113,8 @@ class TransferBackground extends View {
 
     #showClients(clients, current) {
         const names = clients.map(({ identifier }) => identifier);
+        // The view shows another client only when its user says so.
+        if (!names.includes(current)) names.unshift(current);
         const shown = [...this.#client.options].map(({ value }) => value);
         if (names.join() !== shown.join()) {
             const option = (name) => h("option", { value: name, selected: name === current }, name);

@@ -130,7 +130,8 @@ export class SessionFollower extends EventTarget {
             try {
                 await this.#read(signal);
             } catch (error) {
-                if (signal.aborted) return;
+                // The loop tells of the end: the stream ends with the session.
+                if (signal.aborted || error.code === "unknown_session") return;
                 this.#tell("failure", error);
                 this.#readAfterQuiet(signal, this.#session);
             }

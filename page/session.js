@@ -28,6 +28,7 @@ class TransferSession extends View {
     #session = null;
     #received = { ended: 0, running: new Map(), total: null, at: 0 };
     #summary = h("div");
+    #actions;
     #operations = h("div", { class: "operations" });
     #chart = h("transfer-chart");
     #figures = {
@@ -61,12 +62,13 @@ class TransferSession extends View {
             columns: this.#columns(),
         });
         const speed = h("div", { class: "figure chart" }, this.#figures.speed, this.#chart);
+        this.#actions = this.#bulk();
         this.lay(
             foreign(this.#identifier),
             this.#summary,
             h("section", { class: "figures", "aria-label": "Tasks of this session" },
                 Object.values(this.#figures).slice(0, 6), speed),
-            this.#bulk(),
+            this.#actions,
             this.#operations,
             h("h2", null, "Tasks"),
             this.#filter(),
@@ -86,13 +88,22 @@ class TransferSession extends View {
         on("mode", (mode) => {
             this.#isSampled = mode === "sample";
             tellState({ stream: "live", sample: "sampled", ended: "quiet" }[mode]);
-            if (mode === "ended") {
-                const text = "This session has ended. Its tasks are kept a while.";
-                fill(this.#summary, h("p", null, text));
-            }
+            if (mode === "ended") this.#showEnd();
         });
         on("failure", (error) => error && tellState("lost"));
         this.#follower.run(this.signal);
+    }
+
+    /** Says that there is no such session: one that was shown has ended. */
+    #showEnd() {
+        const text = this.#session
+            ? "This session has ended. Its tasks are kept a while."
+            : "There is no session of this name, or none any more.";
+        fill(this.#summary, h("p", null, text));
+        // Nobody is left at a place that is gone.
+        const isWithin = this.#actions.contains(document.activeElement);
+        this.#actions.hidden = true;
+        if (isWithin) this.querySelector("h1").focus();
     }
 
     #show(session) {
@@ -325,9 +336,10 @@ class TransferSession extends View {
     /** Shows the newest bulk operations, and looks again while one runs. */
     async #showOperations() {
         const sessionPath = path("sessions", this.#identifier, "bulk-operations");
-        const query = { client: this.#client, limit: "200" };
+        const query = { client: this.#client };
         try {
-            const { items } = await this.#api.get(sessionPath, { query, signal: this.signal });
+            // The newest ones are at the end.
+            const items = await this.#api.list(sessionPath, { query, signal: this.signal });
             const newest = items.slice(-3).reverse();
             fill(this.#operations, newest.map((operation) => this.#operation(operation)));
             const isRunning = newest.some(({ state }) => state === "running");

@@ -101,6 +101,16 @@ class SigningInTests(PageTest):
         left = browser.driver.execute_script("return sessionStorage.length")
         self.assertEqual(left, 0)
 
+    def test_what_can_be_no_key_is_said_to_be_none(self):
+        browser.driver.get(service.address)
+        # The first cannot be sent in a field, the others would be refused as broken or wrong.
+        for text in ["trf_\u043a\u043b\u044e\u0447", "trf_\u00e9", "trf a", "  "]:
+            browser.sign_in(text)
+            browser.wait(".failure", "This is no API key.")
+            browser.driver.refresh()
+        browser.sign_in(f" {service.key} ")
+        browser.wait("h1", "Sessions")
+
     def test_a_key_that_has_ended_is_asked_for_again(self):
         keys = service.send("POST", "/v1/keys", {"name": "page", "scopes": ["read"]})
         browser.driver.get(service.address)
@@ -355,8 +365,32 @@ class ChangingTests(PageTest):
         browser.click("button", "Invalidate")
         browser.click("dialog button", "Invalidate the session")
         browser.wait("p", "This session has ended")
+        self.hold_that_nothing_can_be_done()
         # The stream of an ended session is not asked for again and again.
         self.expected_complaint = "404 (Not Found)"
+
+    def test_a_session_that_never_was_is_not_said_to_have_ended(self):
+        self.expected_complaint = "404 (Not Found)"
+        browser.open("#/sessions/default/never")
+        browser.wait("p", "There is no session of this name")
+        self.hold_that_nothing_can_be_done()
+
+    def hold_that_nothing_can_be_done(self):
+        actions = browser.wait("[role=group]", "Invalidate")
+        self.assertFalse(actions.is_displayed())
+
+    def test_the_newest_of_many_operations_are_shown(self):
+        service.session("operations")
+        path = service.path("operations", "/bulk-operations")
+        for _ in range(200):
+            service.send("POST", path, {"verb": "suspend"})
+        # One more than a page of the list holds.
+        service.send("POST", path, {"verb": "cancel"})
+        browser.open("#/sessions/default/operations")
+        browser.wait(".operation", "cancel: 0 of 0 tasks changed")
+        texts = browser.texts(".operation")
+        self.assertEqual(len(texts), 3)
+        self.assertIn("cancel", texts[0])
 
     def test_a_delivery_is_replayed(self):
         receiver = Receiver(500, answer=HTML.encode())
@@ -470,6 +504,22 @@ class StrangersTests(PageTest):
             """
         )
         self.assertEqual(found, [1, 0, 0, 0])
+
+
+class ClientsTests(PageTest):
+    def test_every_client_can_be_chosen_and_none_is_left_unasked(self):
+        # With `default`, which comes behind them, two more than a page of the list holds.
+        for number in range(201):
+            service.send("PUT", f"/v1/clients/a{number:03}")
+        browser.open("#/background")
+        browser.wait("#client option", "a200")
+        self.assertEqual(self.chosen(), "default")
+        browser.click("#client option[value=a200]")
+        self.assertEqual(self.chosen(), "a200")
+        browser.wait("#client option", "default")
+
+    def chosen(self):
+        return browser.driver.execute_script("return document.querySelector('#client').value")
 
 
 class LookingTests(PageTest):
