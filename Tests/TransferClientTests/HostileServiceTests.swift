@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TransferClient
+import TransferTestSupport
 import TransferWire
 
 /// Whatever a service answers, or a program asks for, a client goes on or throws: no number is too
@@ -76,6 +77,78 @@ import TransferWire
             try await task.sendBody(fromFile: URL(filePath: #filePath))
         }
         #expect(error?.code == .unexpectedResponse)
+        try await session.close()
+    }
+
+    /// Sends a file of three bytes with requests that `answers` are for, and returns these.
+    ///
+    /// The service has `arrived` bytes after the first of them.
+    private func sendBody(
+        arrived: Int,
+        _ answers: [TransportResponse]
+    ) async throws -> [TransportRequest] {
+        let folder = try TestFolder("body")
+        try folder.write("abc", to: "file")
+        let service = FakeService()
+        let rest = Mutex(answers)
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            switch (request.method, request.target) {
+            case ("PUT", "/v1/tasks/7/body"): return rest.withLock { $0.removeFirst() }
+            case ("GET", "/v1/tasks/7/body"):
+                return TransportResponse(204, headers: [("Upload-Offset", "\(arrived)")])
+            case ("GET", "/v1/tasks/7"): return TransportResponse(200, [FakeService.task("7")])
+            default: return try await service.transport.send(request)
+            }
+        }
+        let session = session(service, transport)
+        let task = try #require(try await session.reconnect().compactMap { try? $0.get() }.first)
+        try await task.sendBody(fromFile: URL(filePath: "\(folder.path)/file"))
+        try await session.close()
+        return transport.requests.filter { $0.method == "PUT" && $0.target.hasSuffix("/body") }
+    }
+
+    /// Without a range, a request without a byte would be an empty upload.
+    @Test(arguments: [(0, "0-2"), (1, "1-2"), (3, "*"), (5, "0-2")])
+    func repeatsOnlyWhatIsMissingOfABody(arrived: Int, range: String) async throws {
+        let done = TransportResponse(200, [FakeService.task("7")])
+        let requests = try await sendBody(arrived: arrived, [.problem(.unavailable), done])
+        let ranges = requests.map { $0.header("Content-Range") }
+        #expect(ranges == ["bytes 0-2/3", "bytes \(range)/3"])
+        let last = try #require(requests.last)
+        if case .file = last.body { #expect(range != "*") }
+    }
+
+    @Test func waitsForARequestThatStillBringsItsBody() async throws {
+        let requests = try await sendBody(
+            arrived: 3,
+            [.problem(.unavailable), .problem(.bodyInUse), .problem(.bodyNotExpected)]
+        )
+        let ranges = requests.map { $0.header("Content-Range") }
+        #expect(ranges == ["bytes 0-2/3", "bytes */3", "bytes */3"])
+    }
+
+    /// A program may exit as soon as it is told, and nobody would bring the bytes.
+    @Test func cancelsAnUploadWithoutAFileBeforeItTells() async throws {
+        let service = FakeService()
+        let toldBefore = Mutex<[String]?>(nil)
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            guard request.target == "/v1/tasks/0/cancel" else {
+                return try await service.transport.send(request)
+            }
+            let told = service.calls.withLock { $0 }
+            toldBefore.withLock { $0 = told }
+            return TransportResponse(200, [FakeService.task("0", state: "cancelled")])
+        }
+        let session = session(service, transport)
+        let task = session.uploadTask(
+            with: TransferRequest(url: "a"),
+            fromFile: URL(filePath: "/nofile")
+        )
+        task.resume()
+        let error = await #expect(throws: TransferError.self) { try await task.result() }
+        #expect(error?.code == .fileFailure)
+        #expect(error?.message == "/nofile cannot be read: No such file or directory")
+        #expect(toldBefore.withLock { $0 } == [])
         try await session.close()
     }
 

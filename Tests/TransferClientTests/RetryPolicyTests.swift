@@ -24,9 +24,11 @@ import TransferWire
         (TransferError(TransportFailure(.broken, "")), true, false),
         (TransferError(TransportFailure(.timedOut, "")), true, false),
         (TransferError(TransportFailure(.cancelled, "")), false, false),
+        (TransferError(TransportFailure(.unreadable, "")), false, false),
         (error(.unavailable), true, false), (error(.queueFull), true, false),
         (status(502), true, false), (status(504), true, false), (status(500), false, false),
         (error(.tooManyRequests), true, true), (error(.idempotencyKeyInUse), true, true),
+        (error(.bodyInUse), true, true), (error(.bodyNotExpected), false, false),
         (error(.quotaExceeded), false, false), (error(.validationFailed), false, false),
         (error(.unknownSession), false, false), (error(.internalError), false, false),
     ])

@@ -119,6 +119,54 @@ import TransferWire
         #expect(error?.code == .cancelled)
     }
 
+    /// Two programs that permit their identifiers at the same time both have them then.
+    @Test func permitsIdentifiersBesideThoseThatOthersPermitMeanwhile() async throws {
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ in
+            switch count.withLock({
+                $0 += 1
+                return $0
+            }) {
+            case 1: Self.settings(["a"], tag: "1")
+            case 2: .problem(.preconditionFailed)
+            case 3: Self.settings(["a", "b"], tag: "2")
+            case 4: Self.settings(["a", "b", "c.*"], tag: "3")
+            default: Self.settings(["c.*"], tag: "4")
+            }
+        }
+        let service = transport.service()
+        let settings = try await service.permit(identifiers: ["a", "c.*"])
+        #expect(settings.permittedIdentifiers == ["a", "b", "c.*"])
+        #expect(transport.requests.map(\.method) == ["GET", "PATCH", "GET", "PATCH"])
+        #expect(transport.requests.map { $0.header("If-Match") } == [nil, "1", nil, "2"])
+        let bodies = transport.requests.map(\.text)
+        #expect(bodies[1] == #"{"permitted_identifiers":["a","c.*"]}"#)
+        #expect(bodies[3] == #"{"permitted_identifiers":["a","b","c.*"]}"#)
+        // What is permitted already is not changed.
+        try await service.permit(identifiers: ["c.*"])
+        #expect(transport.requests.count == 5)
+    }
+
+    @Test func givesUpToPermitWhatOthersChangeAllTheTime() async throws {
+        let transport = ScriptedTransport { request in
+            request.method == "GET" ? Self.settings([], tag: "1") : .problem(.preconditionFailed)
+        }
+        let error = await #expect(throws: TransferError.self) {
+            try await transport.service(attemptsMax: 3).permit(identifiers: ["a"])
+        }
+        #expect(error?.problem?.code == .preconditionFailed)
+        #expect(transport.requests.count == 6)
+    }
+
+    private static func settings(_ permitted: [String], tag: String) -> TransportResponse {
+        let list = permitted.map { "\"\($0)\"" }.joined(separator: ", ")
+        let document = #"""
+            {"permitted_identifiers": [\#(list)], "enabled": true, "capacity": "idle",
+            "assertion_budget_seconds": 30, "app_refresh_seconds": 30, "processing_seconds": 300}
+            """#
+        return TransportResponse(200, [document], headers: [("ETag", tag)])
+    }
+
     @Test func needsAnAddressAndAKey() throws {
         #expect(throws: TransferError.self) {
             try TransferService(environment: ["TRANSFERD_URL": "http://127.0.0.1"])

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 import TransferClient
 import TransferTestSupport
@@ -89,6 +90,25 @@ import TransferURLSession
             #expect(String(decoding: bytes, as: UTF8.self) == answer)
         }
         #expect(origin.log.now.requests.last?.body == Array("end".utf8))
+    }
+
+    @Test(arguments: Library.allCases, ["absent", "folder", "pipe", "short"])
+    func saysThatAFileCannotBeSent(_ library: Library, _ name: String) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", .response(204))
+        let folder = try TestFolder("transport")
+        try folder.write("x", to: "short")
+        try folder.write("x", to: "folder/file")
+        #expect(mkfifo("\(folder.path)/pipe", 0o600) == 0)
+        let path = "\(folder.path)/\(name)"
+        let slice = FileSlice(file: URL(filePath: path), offset: 0, count: 2)
+        let request = Self.request("PUT", origin.url("/"), body: .file(slice))
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await library.transport.send(request)
+        }
+        #expect(failure?.kind == .unreadable)
+        #expect(failure?.reason.hasPrefix("\(path) cannot be read: ") == true)
     }
 
     @Test(arguments: Library.allCases)

@@ -27,12 +27,17 @@ struct BodyRange: Equatable {
             (start, end, total) = (0, length, length)
             return
         }
+        if let total = Self.arrived(field) {
+            guard length ?? 0 == 0 else { throw Self.mismatch }
+            (start, end, self.total) = (total, total, total)
+            return
+        }
         guard let range = ContentRange(field), let total = range.total else {
             throw Problem([
                 FieldError(
                     parameter: "Content-Range",
                     .invalidValue,
-                    "Must be `bytes first-last/total`."
+                    "Must be `bytes first-last/total`, or `bytes */total` without a body."
                 )
             ])
         }
@@ -40,6 +45,15 @@ struct BodyRange: Equatable {
             throw Self.mismatch
         }
         (start, end, self.total) = (range.range.lowerBound, range.range.upperBound, total)
+    }
+
+    /// Returns the total of `bytes */total`, which says that all bytes have arrived.
+    private static func arrived(_ field: String) -> Int64? {
+        let prefix = "bytes */"
+        let digits = field.dropFirst(prefix.count)
+        guard field.hasPrefix(prefix), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int64(digits)
     }
 
     /// Whether the request brings the whole body.

@@ -44,7 +44,8 @@ struct BodyRoutes: Sendable {
         let body = try await open(id, tenant: tenant)
         // Checked again under the lock: another request may just have brought the last bytes.
         _ = try await awaiting(id, tenant: tenant)
-        if range.start == 0 { try await onThread { try body.clear() } }
+        var chunks = request.body.makeAsyncIterator()
+        let first = try await beginAnew(body, range, &chunks)
         guard body.size == range.start else {
             var problem = Problem(
                 .wrongOffset,
@@ -53,7 +54,7 @@ struct BodyRoutes: Sendable {
             problem.headers[.uploadOffset] = "\(body.size)"
             throw problem
         }
-        try await receive(request, into: body, range, of: id, tenant: tenant)
+        try await receive(first, &chunks, into: body, range, of: id, tenant: tenant)
         guard range.isComplete(at: body.size) else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
@@ -94,18 +95,38 @@ struct BodyRoutes: Sendable {
         }
     }
 
+    /// Discards what has arrived if the request begins at 0 and has bytes.
+    ///
+    /// A request without bytes discards none: a client that has sent all of them, and only asks for
+    /// the last step again, would otherwise complete the upload without its content.
+    ///
+    /// - Returns: the first bytes of the request if they had to be read to know.
+    private func beginAnew(
+        _ body: StagedBody,
+        _ range: BodyRange,
+        _ chunks: inout RequestBody.AsyncIterator
+    ) async throws -> ByteBuffer? {
+        guard range.start == 0 else { return nil }
+        var first: ByteBuffer?
+        if range.end == nil { first = try await Self.next(&chunks) }
+        if (range.end ?? Int64(first?.readableBytes ?? 0)) > 0 {
+            try await onThread { try body.clear() }
+        }
+        return first
+    }
+
     /// The number of bytes for which room is reserved at once if their number is unknown.
     private static let reservedMax: Int64 = 16 << 20
 
     private func receive(
-        _ request: Request,
+        _ first: ByteBuffer?,
+        _ chunks: inout RequestBody.AsyncIterator,
         into body: StagedBody,
         _ range: BodyRange,
         of id: TaskID,
         tenant: TenantID
     ) async throws {
         let end = range.end ?? bytesMax
-        var chunks = request.body.makeAsyncIterator()
         // Space is requested for the announced length, or as the bytes arrive; others write at the
         // same time.
         var announced = (range.end ?? body.size) - body.size
@@ -113,7 +134,9 @@ struct BodyRoutes: Sendable {
         try await ask(for: announced, to: body, of: tenant)
         var reserved = range.total ?? range.end ?? body.size + Self.reservedMax
         try await reserve(reserved, for: body, of: id, tenant: tenant)
-        while let chunk = try await Self.next(&chunks) {
+        var next = first
+        if next == nil { next = try await Self.next(&chunks) }
+        while let chunk = next {
             let count = Int64(chunk.readableBytes)
             guard body.size + count <= end else {
                 throw range.end == nil ? tooLarge : BodyRange.mismatch
@@ -129,6 +152,7 @@ struct BodyRoutes: Sendable {
             try await onThread { try chunk.withUnsafeReadableBytes { try body.append($0) } }
             announced -= count
             staged.added(count, of: tenant)
+            next = try await Self.next(&chunks)
         }
         guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
         if range.end == nil { try await reserve(body.size, for: body, of: id, tenant: tenant) }

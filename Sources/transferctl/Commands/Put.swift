@@ -64,12 +64,28 @@ struct Put: AsyncParsableCommand {
         } _: {
             // Only now: an interruption says what becomes of what was submitted.
             task.resume()
-            let body = try await reporter.whileShowing {
-                try await task.result().data(upTo: Self.responseBytesMax)
+            do {
+                let body = try await reporter.whileShowing {
+                    try await task.result().data(upTo: Self.responseBytesMax)
+                }
+                try Output.bytes(body)
+                try await task.remove()
+                try await session.close()
+            } catch {
+                // After an interruption, its own steps do this.
+                if !Task.isCancelled { await Self.giveUp(task, reporter) }
+                throw error
             }
-            try Output.bytes(body)
-            try await task.remove()
-            try await session.close()
+        }
+    }
+
+    /// Leaves the session, and no task that waits for its bytes.
+    private static func giveUp(_ task: TransferTask, _ reporter: ProgressReporter) async {
+        do {
+            try await task.session.close()
+            if !isSent(task) { try await cancel(task, at: task.session.service) }
+        } catch {
+            reporter.note("The task may wait for its bytes at the service: \(error)")
         }
     }
 

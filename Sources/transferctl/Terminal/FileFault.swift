@@ -40,10 +40,25 @@ struct FileFault: Error, CustomStringConvertible {
         isOfClosedPipe = number == EPIPE
     }
 
-    /// Throws unless there is a file that can be read.
+    private init(_ name: String, cannotBe use: Use, reason: String) {
+        self.name = name
+        self.use = use
+        self.reason = reason
+        isOfClosedPipe = false
+    }
+
+    /// Throws unless there is a regular file that can be read.
     static func checkReading(_ path: String) throws(FileFault) {
-        guard access(path, R_OK) == 0 else {
+        // Otherwise a FIFO would wait for somebody who writes to it.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(path, cannotBe: .read, number: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
             throw FileFault(path, cannotBe: .read, number: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileFault(path, cannotBe: .read, reason: "Not a regular file")
         }
     }
 }

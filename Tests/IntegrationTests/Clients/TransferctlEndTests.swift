@@ -1,5 +1,6 @@
 import ChildProcess
 import Foundation
+import Glibc
 import Testing
 import TransferClient
 import TransferModel
@@ -42,6 +43,58 @@ import TransferWire
             try stage.text("out-errors")
                 == "Error: /proc/nope cannot be made: No such file or directory\n"
         )
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func sendWhatALinkLeadsToAndNothingButFiles() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        stage.origin.when("/up") { .response(201, body: .text("\($0.body.count)")) }
+        let folder = stage.folder.path
+        try stage.folder.write(String(repeating: "x", count: 1000), to: "source")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder)/link",
+            withDestinationPath: "source"
+        )
+        let linked = try await stage.run(["put", "\(folder)/link", stage.origin.url("/up")])
+        #expect(linked.status == 0 && linked.output == "1000")
+        #expect(mkfifo("\(folder)/pipe", 0o600) == 0)
+        for file in ["\(folder)/pipe", folder, "/dev/null"] {
+            let put = ["put", file, stage.origin.url("/up"), "--session", "refused"]
+            #expect(try await stage.run(put).status == 1)
+            #expect(
+                try stage.text("out-errors")
+                    == "Error: \(file) cannot be read: Not a regular file\n"
+            )
+        }
+        // Nothing was submitted.
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        let error = await #expect(throws: TransferError.self) {
+            try await client.session("refused")
+        }
+        #expect(error?.problem?.code == .unknownSession)
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    /// A file of /sys has fewer bytes than its size says, as one has that becomes shorter.
+    @Test(
+        .enabled("this system has no such file") {
+            FileManager.default.isReadableFile(atPath: "/sys/kernel/uevent_seqnum")
+        }
+    )
+    func leaveNoTaskToWaitForAFileThatHasBecomeShorter() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let file = "/sys/kernel/uevent_seqnum"
+        #expect(try await stage.run(["put", file, stage.origin.url("/absent")]).status == 1)
+        #expect(
+            try stage.text("out-errors").contains(
+                "Error: file_failure: \(file) cannot be read: It has become shorter\n"
+            )
+        )
+        let listed = try await stage.run(["tasks", "transferctl-put", "--json"])
+        let task = try JSONDecoder().decode(TaskDocument.self, from: Data(listed.output.utf8))
+        #expect(task.state == "cancelled")
         #expect(await stage.service.terminate() == 0)
     }
 

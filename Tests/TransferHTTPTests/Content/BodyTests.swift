@@ -16,7 +16,7 @@ import TransferWire
 
 /// Uploads: their requests, and the bytes that a client brings.
 @Suite(.postgresSchema) struct BodyTests {
-    private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
+    static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
     static let total = bytes.count
 
     private static let task =
@@ -51,7 +51,7 @@ import TransferWire
         )
     }
 
-    private static func staged(_ server: APIServer, _ id: TaskID) throws -> [UInt8] {
+    static func staged(_ server: APIServer, _ id: TaskID) throws -> [UInt8] {
         let path = "\(server.containers)/\(server.first.id)/\(ResultLocation.bodyPath(of: id))"
         return Array(try Data(contentsOf: URL(filePath: path)))
     }

@@ -114,12 +114,11 @@ public struct URLSessionTransport: TransferTransport {
     }
 
     private static func stream(_ slice: FileSlice) throws(TransportFailure) -> InputStream {
-        guard FileManager.default.isReadableFile(atPath: slice.file.path),
-            let stream = InputStream(url: slice.file)
-        else { throw TransportFailure(.broken, "The file of the body cannot be read.") }
-        // It starts there once it is opened.
-        guard stream.setProperty(NSNumber(value: slice.offset), forKey: .fileCurrentOffsetKey)
-        else { throw TransportFailure(.broken, "The file of the body cannot be read.") }
+        try slice.check()
+        guard let stream = InputStream(url: slice.file),
+            // It starts there once it is opened.
+            stream.setProperty(NSNumber(value: slice.offset), forKey: .fileCurrentOffsetKey)
+        else { throw TransportFailure(.unreadable, "\(slice.file.path) cannot be read.") }
         return stream
     }
 }

@@ -56,7 +56,7 @@ public struct RetryPolicy: Sendable {
         switch error.code {
         case .unreachable, .timedOut: return isRepeatable || error.isUnsent
         case .problem(.tooManyRequests), .problem(.tooManyReaders),
-            .problem(.idempotencyKeyInUse), .problem(.taskInUse):
+            .problem(.idempotencyKeyInUse), .problem(.taskInUse), .problem(.bodyInUse):
             // The service did nothing, so that any request may be repeated.
             return true
         default: break

@@ -80,6 +80,7 @@ public struct TransferError: Error, Sendable {
         case .notConnected, .broken: code = .unreachable
         case .timedOut: code = .timedOut
         case .cancelled: code = .cancelled
+        case .unreadable: code = .fileFailure
         case .unusable: code = .unexpectedResponse
         }
         message = failure.reason

@@ -3,14 +3,49 @@ public import TransferWire
 /// Background tasks, after BGTaskScheduler: they are launched by the event
 /// `background_task.launch` of the client.
 extension TransferService {
+    private static let settingsPath = "/v1/tenant/background-settings"
+
     /// Changes which background tasks are permitted, and when they run; what is nil stays as it is.
+    ///
+    /// The identifiers replace those of the whole tenant; ``permit(identifiers:)`` adds to them.
     @discardableResult
     public func change(
         _ settings: BackgroundSettingsPatchRequest
     ) async throws(TransferError) -> BackgroundSettingsDocument {
-        try await get(
-            ServiceRequest("PATCH", "/v1/tenant/background-settings", json: settings).repeatable()
-        )
+        try await get(ServiceRequest("PATCH", Self.settingsPath, json: settings).repeatable())
+    }
+
+    /// Permits identifiers of background tasks, or beginnings of them followed by `*`, in addition
+    /// to those that the tenant permits already.
+    ///
+    /// - Returns: the settings, with all identifiers that are permitted.
+    /// - Throws: ``TransferError``, with the code `precondition_failed` when others change the
+    ///   settings during each of the attempts that the retry policy allows.
+    @discardableResult
+    public func permit(
+        identifiers: [String]
+    ) async throws(TransferError) -> BackgroundSettingsDocument {
+        var attempts = 0
+        while true {
+            attempts += 1
+            let isLast = attempts >= retryPolicy.attemptsMax
+            let response = try await call(ServiceRequest("GET", Self.settingsPath))
+            let settings: BackgroundSettingsDocument = try response.document()
+            let permitted = settings.permittedIdentifiers
+            let missing = identifiers.filter { !permitted.contains($0) }
+            guard !missing.isEmpty else { return settings }
+            guard let tag = response.header("ETag") else {
+                throw TransferError(.unexpectedResponse, "The response has no ETag.")
+            }
+            let patch = BackgroundSettingsPatchRequest(permittedIdentifiers: permitted + missing)
+            let request = try ServiceRequest("PATCH", Self.settingsPath, json: patch)
+                .adding("If-Match", tag).repeatable()
+            do throws(TransferError) {
+                return try await get(request)
+            } catch  where error.problem?.code == .preconditionFailed && !isLast {
+                continue
+            }
+        }
     }
 
     /// Registers the handler of a background task, once in the life of the client.

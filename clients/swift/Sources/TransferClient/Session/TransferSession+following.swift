@@ -116,13 +116,24 @@ extension TransferSession {
         await delegate?.urlSession(self, task: task, didCompleteWithError: error)
     }
 
-    /// Ends an upload whose bytes cannot be sent, here and at the service.
+    /// Ends an upload whose bytes cannot be sent, at the service and here.
+    ///
+    /// The service comes first: a program may exit once it is told, and the task would then wait
+    /// for its bytes for ever.
     func abandon(_ task: TransferTask, _ error: TransferError) async {
+        // The end is that error, and not the cancellation of which an event tells.
+        registry.remove(task)
+        var failure: TransferError?
+        if let id = task.taskIdentifier {
+            do throws(TransferError) {
+                _ = try await service.control("cancel", task: id)
+            } catch {
+                failure = error
+            }
+        }
         await refused(task, error)
-        do throws(TransferError) {
-            try await task.control("cancel")
-        } catch {
-            await delegate?.urlSession(self, task: task, didFailWithoutEnding: error)
+        if let failure {
+            await delegate?.urlSession(self, task: task, didFailWithoutEnding: failure)
         }
     }
 }

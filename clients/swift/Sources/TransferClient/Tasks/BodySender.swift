@@ -18,9 +18,12 @@ struct BodySender: Sendable {
     func send(_ size: Int64) async throws(TransferError) -> TaskDocument {
         var offset: Int64 = 0
         var failures = 0
+        var isRepeated = false
         while true {
             do throws(TransferError) {
                 return try await send(from: offset, of: size)
+            } catch  where isRepeated && error.problem?.code == .bodyNotExpected {
+                return try await completed()
             } catch {
                 failures += 1
                 let delay = service.retryPolicy.delay(
@@ -32,30 +35,35 @@ struct BodySender: Sendable {
                 guard let delay else { throw error }
                 try await TransferService.pause(delay)
             }
-            let arrived: Int64
+            isRepeated = true
+            var arrived: Int64
             do throws(TransferError) {
                 arrived = try await arrivedBytes()
             } catch  where error.problem?.code == .bodyNotExpected {
-                // All of it has arrived, and only the response was lost.
-                return try await service.get(ServiceRequest("GET", APIPath.task(taskID)))
+                return try await completed()
             }
+            // More bytes than the file has are those of another one.
+            if arrived > size { arrived = 0 }
             if arrived > offset { failures = 0 }
-            offset = min(arrived, size)
+            offset = arrived
         }
     }
 
+    /// Returns the task, all of whose bytes an earlier request has brought.
+    private func completed() async throws(TransferError) -> TaskDocument {
+        try await service.get(ServiceRequest("GET", APIPath.task(taskID)))
+    }
+
     /// Returns the number of bytes of the file.
+    ///
+    /// - Throws: ``TransferError`` with the code `file_failure` for anything but a regular file.
     func size() async throws(TransferError) -> Int64 {
         do {
             return try await NIOThreadPool.singleton.runIfActive { [file] in
-                let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-                guard let size = attributes[.size] as? NSNumber else {
-                    throw CocoaError(.fileReadUnknown)
-                }
-                return size.int64Value
+                try BodyFile(file).size
             }
         } catch {
-            throw TransferError(.fileFailure, "The file of the upload cannot be read.")
+            throw TransferError(reading: error)
         }
     }
 
@@ -66,11 +74,14 @@ struct BodySender: Sendable {
         request.timeout = Self.timeout
         // A repetition continues behind what has arrived, which the caller asks for.
         request.isRepeatable = false
-        request.body = .file(FileSlice(file: file, offset: offset, count: size - offset))
-        // A transport may not know the length beforehand; with this field the service does, and
-        // refuses a file that has become shorter.
         if offset < size {
+            request.body = .file(FileSlice(file: file, offset: offset, count: size - offset))
+            // A transport may not know the length beforehand; with this field the service does, and
+            // refuses a file that has become shorter.
             request = request.adding("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")
+        } else if size > 0 {
+            // All bytes have arrived, but what follows them has failed.
+            request = request.adding("Content-Range", "bytes */\(size)")
         }
         let response = try await service.open(request)
         return try await service.document(of: response)

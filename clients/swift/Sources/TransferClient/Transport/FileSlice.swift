@@ -20,6 +20,19 @@ public struct FileSlice: Sendable {
         self.offset = offset
         self.count = count
     }
+
+    /// Checks that there is a regular file that has the bytes; blocks.
+    package func check() throws(TransportFailure) { _ = try openFile() }
+
+    fileprivate func openFile() throws(TransportFailure) -> FileHandle {
+        let body = try BodyFile(file)
+        guard body.size - offset >= count else { throw tooShort }
+        return body.handle
+    }
+
+    fileprivate var tooShort: TransportFailure {
+        TransportFailure(unreadable: file, "It has become shorter")
+    }
 }
 
 extension FileSlice: AsyncSequence {
@@ -39,24 +52,34 @@ extension FileSlice: AsyncSequence {
 
         /// Returns the next bytes; nil after the last.
         ///
-        /// - Throws: an error of the file system, also when the file has become shorter.
+        /// - Throws: ``TransportFailure`` of the kind `unreadable`, also when the file has become
+        ///   shorter.
         public mutating func next() async throws -> ByteBuffer? {
             guard remaining > 0 else { return nil }
-            let handle = try await opened()
-            let count = Int(Swift.min(remaining, Int64(FileSlice.chunkBytes)))
-            let data = try await NIOThreadPool.singleton.runIfActive {
-                try handle.read(upToCount: count)
+            let data: Data?
+            do {
+                data = try await read(Int(Swift.min(remaining, Int64(FileSlice.chunkBytes))))
+            } catch {
+                if error is TransportFailure || error is CancellationError { throw error }
+                throw TransportFailure(unreadable: slice.file, error.localizedDescription)
             }
-            guard let data, !data.isEmpty else { throw CocoaError(.fileReadCorruptFile) }
+            guard let data, !data.isEmpty else { throw slice.tooShort }
             remaining -= Int64(data.count)
             return ByteBuffer(bytes: data)
+        }
+
+        private mutating func read(_ count: Int) async throws -> Data? {
+            let handle = try await opened()
+            return try await NIOThreadPool.singleton.runIfActive {
+                try handle.read(upToCount: count)
+            }
         }
 
         private mutating func opened() async throws -> FileHandle {
             if let handle { return handle }
             let slice = slice
             let handle = try await NIOThreadPool.singleton.runIfActive {
-                let handle = try FileHandle(forReadingFrom: slice.file)
+                let handle = try slice.openFile()
                 try handle.seek(toOffset: UInt64(slice.offset))
                 return handle
             }
