@@ -15,8 +15,11 @@ import TransferWire
 struct ColorFeed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "color-feed")
 
-    static let refresh = "com.example.colorfeed.refresh"
-    static let cleaning = "com.example.colorfeed.cleaning"
+    /// The name of the program, with which its identifiers begin and by which it knows its
+    /// subscription.
+    static let name = "com.example.colorfeed"
+    static let refresh = "\(name).refresh"
+    static let cleaning = "\(name).cleaning"
 
     @Option(help: "The address of transferd.")
     var transferd = "http://127.0.0.1:8080"
@@ -70,22 +73,24 @@ struct ColorFeed: AsyncParsableCommand {
     }
 
     /// Registers the two handlers and submits a request for each, as an app does at its launch.
+    ///
+    /// What others have of the same tenant stays, and what an earlier start has left is replaced.
     private func schedule(
         by service: TransferService,
         port: Int,
         _ launches: WebhookHandler
     ) async throws {
-        try await service.change(
-            BackgroundSettingsPatchRequest(permittedIdentifiers: ["com.example.colorfeed.*"])
-        )
+        try await service.permit(identifiers: ["\(Self.name).*"])
         let subscription = try await service.subscribe(
             SubscriptionRequest(
                 url: "http://127.0.0.1:\(port)/transferd",
-                eventTypes: ["background_task.launch"]
+                eventTypes: ["background_task.launch"],
+                description: Self.name
             )
         )
         let secret = subscription.secret.flatMap(SigningSecret.init(serialized:))
         launches.replaceSecrets(with: secret.map { [$0] } ?? [])
+        try await removeSubscriptions(but: subscription.id, at: service)
         try await register(Self.refresh, kind: "app_refresh", at: service)
         try await register(Self.cleaning, kind: "processing", at: service)
         var recurrence = RecurrenceDocument()
@@ -105,6 +110,22 @@ struct ColorFeed: AsyncParsableCommand {
                 recurrence: recurrence
             )
         )
+    }
+
+    /// Removes the subscriptions of earlier starts, whose secrets are lost.
+    private func removeSubscriptions(
+        but current: String,
+        at service: TransferService
+    ) async throws {
+        var cursor: String?
+        repeat {
+            let page = try await service.subscriptions(after: cursor)
+            for subscription in page.items
+            where subscription.description == Self.name && subscription.id != current {
+                try await service.unsubscribe(subscription.id)
+            }
+            cursor = page.nextCursor
+        } while cursor != nil
     }
 
     /// Registers a handler, unless an earlier start has done so.

@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
 import TransferWire
 
@@ -42,6 +43,36 @@ import TransferWire
             let runs: Page<RunDocument> = try await client.get("/v1/background-tasks/runs")
             return runs.items.count >= 3 && runs.items.allSatisfy { $0.state == "succeeded" }
         }
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func leavesWhatOthersHaveAndReplacesWhatAnEarlierStartHasLeft() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let client = try service.client(key: directory.apiKey())
+        let others = ["org.example.thumbnails.*", "com.example.colorfeed"]
+        try await client.change(BackgroundSettingsPatchRequest(permittedIdentifiers: others))
+        let other = try await client.subscribe(
+            SubscriptionRequest(
+                url: "http://127.0.0.1:9/hook",
+                eventTypes: ["background_task.launch"]
+            )
+        )
+        var own: [String] = []
+        for _ in 1...2 {
+            let example = try start(beside: service, directory)
+            defer { example.kill() }
+            let line = try #require(await example.line())
+            _ = try JSONDecoder().decode(Announcement.self, from: line)
+            let subscriptions = try await client.subscriptions().items
+            #expect(subscriptions.count == 2)
+            #expect(subscriptions.contains { $0.id == other.id })
+            own += subscriptions.map(\.id).filter { $0 != other.id }
+        }
+        // The second start has a subscription of its own, whose secret it knows.
+        #expect(Set(own).count == 2)
+        let settings = try await client.permit(identifiers: [])
+        #expect(settings.permittedIdentifiers == others + ["com.example.colorfeed.*"])
         #expect(await service.terminate() == 0)
     }
 
