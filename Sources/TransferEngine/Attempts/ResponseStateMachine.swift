@@ -70,16 +70,20 @@ struct ResponseStateMachine {
     /// The next request, if it has a body that other origins must not get.
     private var guarded: TransferRequest?
     private let expectedSize: Int64?
+    private let hasContent: Bool
     private let deliversErrors: Bool
     private let isAtMirror: Bool
     /// The range that the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
+    /// Creates the reaction of an attempt that begins at `url`; without `hasContent` the responses
+    /// only describe a file, as those to HEAD do (RFC 9110 §9.3.2).
     init(
         url: CurlURL,
         redirectsMax: Int,
         guarding request: TransferRequest? = nil,
         expectedSize: Int64? = nil,
+        hasContent: Bool = true,
         deliversErrors: Bool = false,
         isAtMirror: Bool = false,
         resumePoint: ResumePoint? = nil
@@ -88,6 +92,7 @@ struct ResponseStateMachine {
         self.redirectsMax = redirectsMax
         guarded = request
         self.expectedSize = expectedSize
+        self.hasContent = hasContent
         self.deliversErrors = deliversErrors
         self.isAtMirror = isAtMirror
         self.resumePoint = resumePoint
@@ -242,7 +247,9 @@ struct ResponseStateMachine {
         isLengthVerified: Bool
     ) -> FinishAction {
         state = .ended
-        if let expectedSize, (200...299).contains(head.status), bytesWritten != expectedSize {
+        if hasContent, let expectedSize, (200...299).contains(head.status),
+            bytesWritten != expectedSize
+        {
             return .end(.failed(.sizeMismatch(bytesWritten, expected: expectedSize)))
         }
         return .end(

@@ -11,8 +11,8 @@ indirect enum CompletionEntry: Sendable {
     /// An end without a result; the part file, if any, is removed unless another attempt resumes
     /// from it.
     case attemptEnd(AttemptEnd, part: Part?)
-    /// A part file that no attempt will finish.
-    case abandoned(Container.Place)
+    /// A part file that no attempt will finish; it is locked until it is removed.
+    case abandoned(PartFile)
 
     /// The resumption to store before the end, unless it is already stored.
     var resumption: Resumption? {

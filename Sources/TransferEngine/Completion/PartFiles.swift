@@ -142,9 +142,16 @@ actor PartFiles {
     /// - Returns: the tasks whose files are gone.
     func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
 
+    /// Removes a part file that nobody may resume from, and only then unlocks it.
+    func remove(_ part: PartFile) {
+        container.discard(part.place, logger)
+        part.unlock()
+    }
+
+    /// Removes a part file, or the result in a pack that would have it.
+    ///
     /// - Returns: whether the file is gone.
-    @discardableResult
-    func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
+    private func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
 }
 
 extension AttemptEnd {

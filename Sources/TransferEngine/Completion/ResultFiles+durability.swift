@@ -10,6 +10,9 @@ extension ResultFiles {
 
     /// Makes new files and packs durable, and the names of files that have received theirs.
     ///
+    /// A file that stays where it is must still have its name; a file with a destination that has
+    /// lost it is missed when it gets the other.
+    ///
     /// - Returns: the errors by task, and the error of the names.
     func makeDurable(
         _ parts: [(part: Part, pendingRename: PendingRename)],
@@ -46,11 +49,23 @@ extension ResultFiles {
             }
         }
         let lost = undurablePacks(packs)
-        for (part, pendingRename) in parts {
-            guard let pack = part.pack, let error = lost[ObjectIdentifier(pack)] else { continue }
-            errors[pendingRename.task] = error
+        for (part, pendingRename) in parts where errors[pendingRename.task] == nil {
+            if let pack = part.pack {
+                errors[pendingRename.task] = lost[ObjectIdentifier(pack)]
+            } else if pendingRename.destination == nil {
+                errors[pendingRename.task] = lossOfName(part)
+            }
         }
         return (errors, undurable)
+    }
+
+    private func lossOfName(_ part: Part) -> StorageError? {
+        do throws(StorageError) {
+            try part.file?.requireName()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private func undurablePacks(_ packs: [Pack]) -> [ObjectIdentifier: StorageError] {

@@ -108,6 +108,7 @@ actor ResultFiles {
         var pendingRename = pendingRename
         do throws(StorageError) {
             pendingRename.file = try file.identity()
+            pendingRename.result.file = pendingRename.file
             return .rename(pendingRename, file)
         } catch {
             return .end(retry(pendingRename, error), part: .file(file))

@@ -121,9 +121,10 @@ extension Download {
     }
 
     /// Records the checksums that the task and the origin give for the file; those in an
-    /// unsuccessful answer do not describe the file.
+    /// unsuccessful answer do not describe the file, and HEAD brings none of its bytes (RFC 9110
+    /// §9.3.2).
     func expectChecksums(_ head: ResponseHead, _ state: inout State) {
-        guard (200...299).contains(head.status) else { return }
+        guard (200...299).contains(head.status), state.request.method != "HEAD" else { return }
         state.wanted =
             (claim.options.checksums ?? [])
             + DigestFields.checksums(status: head.status, headers: head.headers)
@@ -181,7 +182,7 @@ extension Download {
         state.follower = nil
         state.identity = nil
         state.bytesReceived = 0
-        state.dropped = part.place
+        state.dropped = part
     }
 }
 

@@ -48,7 +48,9 @@ final class Download: CurlSink, TransferAttempt {
         var segments: Segments?
         /// Whether the response of the first request has ended, so that further ones bring parts.
         var isLeadDone = false
-        var dropped: Container.Place?
+        /// The file of an earlier attempt that does not match what the origin has now; its lock is
+        /// held until it is removed, because the row may still name it.
+        var dropped: PartFile?
         /// The checksums that the file must have.
         var wanted: [Checksum] = []
         /// The hasher that takes the bytes of a small file as they pass.
@@ -103,6 +105,7 @@ final class Download: CurlSink, TransferAttempt {
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
                     guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
                     expectedSize: claim.options.expectedSize,
+                    hasContent: claim.request.method != "HEAD",
                     deliversErrors: claim.options.deliversHTTPErrors ?? false,
                     isAtMirror: claim.isAtMirror
                 ),

@@ -17,7 +17,7 @@ struct EndedDownload: Sendable {
     /// The data a later attempt needs to resume the file; nil when it must not.
     var partial: PartialDownload?
     /// The file of an earlier attempt that does not match what the origin has now.
-    let dropped: Container.Place?
+    let dropped: PartFile?
     let resumption: Resumption?
     let metrics: AttemptMetrics
     /// The URL of the last request.

@@ -80,7 +80,10 @@ struct EngineParts {
         hosts = HostReporter(
             hosts: stores.hosts,
             queue: stores.queue,
-            reachability: Reachability(configuration.connectivity) { claim, change in
+            reachability: Reachability(
+                configuration.connectivity,
+                retryPolicy: configuration.retryPolicy
+            ) { claim, change in
                 fairShare.record(change, of: claim)
             },
             fairShare: fairShare

@@ -28,16 +28,22 @@ final class Reachability: Sendable {
 
     private let state: Mutex<State>
     private let settings: HostConnectivity.Settings
+    private let retryPolicy: RetryPolicy
     private let onChange: @Sendable (TaskClaim, Change) -> Void
 
     /// Creates an instance that knows no host yet; `onChange` is called when a host is closed or
     /// opened, with the attempt that has shown it.
+    ///
+    /// `retryPolicy` bounds how long a host may ask a task to wait, unless the task has a bound of
+    /// its own.
     init(
         _ settings: HostConnectivity.Settings,
+        retryPolicy: RetryPolicy = RetryPolicy(),
         onChange: @escaping @Sendable (TaskClaim, Change) -> Void
     ) {
         state = Mutex(State(hosts: HostConnectivity(settings: settings)))
         self.settings = settings
+        self.retryPolicy = retryPolicy
         self.onChange = onChange
     }
 
@@ -98,7 +104,9 @@ final class Reachability: Sendable {
             guard claim.options.waitsForConnectivity ?? false else { return (nil, change) }
             switch (observation, effect) {
             case (.unreachable, .wait(let until)), (.unavailable, .wait(let until)):
-                let asked = failure?.retryAfter ?? .zero
+                // All tasks of a host may be here: without a bound none would try it again.
+                let delayMax = retryPolicy.overridden(by: claim.options).delayMax
+                let asked = min(failure?.retryAfter ?? .zero, delayMax)
                 return (max(until - now, settings.retryDelay, asked), change)
             case (.unreachable, _): return (settings.retryDelay.jittered, change)
             // One 503 may concern one resource alone; it is retried like any other failure.

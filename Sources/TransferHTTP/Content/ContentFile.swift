@@ -1,6 +1,8 @@
+import Foundation
 import Glibc
 import NIOCore
 import TransferContainer
+import TransferModel
 
 /// A result as a response has it.
 ///
@@ -25,6 +27,18 @@ struct ContentFile: Sendable {
     }
 
     var size: Int64 { file.size }
+
+    /// When the bytes were last written; nil of a result in a pack.
+    var modifiedAt: Date? { file.modifiedAt }
+
+    /// Whether this is the very file that has `identity`, and not another of the same name.
+    func isFile(_ identity: FileIdentity) throws(Failure) -> Bool {
+        do throws(StorageError) {
+            return try file.identity() == identity
+        } catch {
+            throw Failure(error)
+        }
+    }
 
     /// A value that changes whenever the bytes can have changed.
     var tag: String { file.tag }

@@ -44,8 +44,7 @@ struct ContentRoutes: Sendable {
         guard task.kind == .download else {
             return try await answer(to: id, tenant: tenant, result)
         }
-        let file = try await open(task, tenant: tenant)
-        guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
+        let (file, isOwn) = try await open(task, result, tenant: tenant)
         let etag = "\"\(task.id)-\(file.tag)\""
         var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
         if fields.value(of: .ifNoneMatch).map({ EntityTag.lists($0, etag) }) ?? false {
@@ -54,7 +53,7 @@ struct ContentRoutes: Sendable {
         headers[.contentType] = MediaType.acceptable(result.contentType)
         headers[.contentEncoding] = result.contentEncoding
         headers[.contentDisposition] = Self.disposition(result.suggestedFileName)
-        headers[.reprDigest] = Self.digest(of: result)
+        headers[.reprDigest] = isOwn ? Self.digest(of: result) : nil
         // RFC 9110 §13.1.5: the range counts only for the same bytes of which the client has a
         // part.
         let isSame = fields.value(of: .ifRange).map { $0 == etag } ?? true
@@ -110,21 +109,40 @@ struct ContentRoutes: Sendable {
         return "attachment; filename*=UTF-8''\(PercentEncoding.encodeSegment(name))"
     }
 
-    private func open(_ task: TransferTask, tenant: TenantID) async throws -> ContentFile {
+    /// Opens the file of a task, and tells whether it is the very file that the task has put there.
+    ///
+    /// A destination may have another task's file by now. One that was written after this task had
+    /// ended is not its content. An older one is probably a copy that an operator has put there,
+    /// but nobody has verified its checksums.
+    private func open(
+        _ task: TransferTask,
+        _ result: TransferResult,
+        tenant: TenantID
+    ) async throws -> (file: ContentFile, isOwn: Bool) {
         let path = ResultLocation.path(
             of: task.id,
             destination: task.destination,
             part: task.part
         )
+        let opened: (file: ContentFile, isOwn: Bool)
         do {
-            return try await threads.runIfActive { [container] in
-                try ContentFile(Container.Place(path, tenant: tenant), in: container)
+            opened = try await threads.runIfActive {
+                [container] () throws -> (file: ContentFile, isOwn: Bool) in
+                let file = try ContentFile(Container.Place(path, tenant: tenant), in: container)
+                guard let identity = result.file else { return (file, true) }
+                return (file, try file.isFile(identity))
             }
         } catch ContentFile.Failure.gone {
             throw Problem(.contentGone)
         } catch ContentFile.Failure.storage(let error) {
             throw Problem(error, in: container)
         }
+        let isNewer =
+            (opened.file.modifiedAt ?? .distantPast) > (task.finishedAt ?? .distantFuture)
+        guard opened.file.size == result.bytesReceived, opened.isOwn || !isNewer else {
+            throw Problem(.contentGone)
+        }
+        return opened
     }
 
     /// Returns a body that writes each chunk before it reads the next.

@@ -10,7 +10,7 @@ package struct PendingRename: Sendable {
     package let session: SessionID
     package let number: Int
     package let destination: Destination?
-    package let result: TransferResult
+    package var result: TransferResult
     /// The identity by which the file is recognized under its destination; nil until it is durable.
     package var file: FileIdentity?
     /// The attempt's measurements; nil when the worker that transferred the file is gone.

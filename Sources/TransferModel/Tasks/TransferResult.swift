@@ -15,6 +15,8 @@ package struct TransferResult: Equatable, Sendable {
     package let finalURL: String?
     /// The checksums that the bytes have been found to have.
     package var checksums: [Checksum]
+    /// The file that was put at the destination; nil without one.
+    package var file: FileIdentity?
 
     /// The longest final URL that is kept, in bytes.
     package static let finalURLBytesMax = 8192
@@ -27,7 +29,8 @@ package struct TransferResult: Equatable, Sendable {
         isTruncated: Bool = false,
         suggestedFileName: String? = nil,
         finalURL: String? = nil,
-        checksums: [Checksum] = []
+        checksums: [Checksum] = [],
+        file: FileIdentity? = nil
     ) {
         self.httpStatus = httpStatus
         self.bytesReceived = bytesReceived
@@ -40,6 +43,7 @@ package struct TransferResult: Equatable, Sendable {
             return plain.utf8.count <= Self.finalURLBytesMax ? String(plain) : nil
         }
         self.checksums = checksums
+        self.file = file
     }
 
     /// The media type of the content.

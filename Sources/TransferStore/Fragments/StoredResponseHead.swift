@@ -10,6 +10,7 @@ enum StoredResponseHead {
     private static let fileName = ":file-name"
     private static let finalURL = ":final-url"
     private static let checksum = ":checksum"
+    private static let file = ":file"
 
     static func text(of result: TransferResult) -> String {
         // Bytes, for the reason that measurements are.
@@ -26,6 +27,7 @@ enum StoredResponseHead {
         if let name = result.suggestedFileName { add(fileName, name) }
         if let url = result.finalURL { add(finalURL, url) }
         for sum in result.checksums { add(checksum, "\(sum.algorithm.rawValue) \(sum)") }
+        if let file = result.file { add(Self.file, "\(file.inode) \(file.bornAtNanoseconds)") }
         for field in result.fields.fields { add(field.name, field.value) }
         return String(decoding: text, as: UTF8.self)
     }
@@ -40,6 +42,7 @@ enum StoredResponseHead {
         var suggestedFileName: String?
         var url: String?
         var checksums: [Checksum] = []
+        var identity: FileIdentity?
         var fields: [HTTPHeader] = []
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(
@@ -56,6 +59,7 @@ enum StoredResponseHead {
             case fileName: suggestedFileName = value
             case finalURL: url = value
             case checksum: checksums.append(try Self.checksum(value))
+            case file: identity = try Self.identity(value)
             default: fields.append(HTTPHeader(name: name, value: value))
             }
         }
@@ -67,8 +71,17 @@ enum StoredResponseHead {
             isTruncated: isTruncated,
             suggestedFileName: suggestedFileName,
             finalURL: url,
-            checksums: checksums
+            checksums: checksums,
+            file: identity
         )
+    }
+
+    private static func identity(_ value: String) throws(StoreError) -> FileIdentity {
+        let words = value.split(separator: " ")
+        guard words.count == 2, let inode = Int64(words[0]), let bornAt = Int64(words[1]) else {
+            throw StoreError(decoding: "a stored response has no file in its line")
+        }
+        return FileIdentity(inode: inode, bornAtNanoseconds: bornAt)
     }
 
     private static func checksum(_ value: String) throws(StoreError) -> Checksum {

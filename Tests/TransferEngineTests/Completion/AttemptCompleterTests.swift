@@ -112,6 +112,53 @@ struct AttemptCompleterTests {
         #expect(fixture.files().isEmpty)
     }
 
+    /// Somebody removes the file while its worker has it open.
+    ///
+    /// Few files are made durable one by one, more of them with their file system.
+    @Test(arguments: [1, 6])
+    func aFileThatHasLostItsNameIsNoResult(count: Int) async throws {
+        let fixture = try await EngineFixture()
+        for _ in 0..<count { _ = try await fixture.submit(fixture.origin.url("/never")) }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(count, by: identity)
+        #expect(claims.count == count)
+        let container = try Container(directory: fixture.directory)
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: container,
+            packs: Packs(container),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onEnded: { _ in }
+        )
+        let bytes = [UInt8](repeating: 1, count: 10)
+        for (index, claim) in claims.enumerated() {
+            let place = Container.Place(partOf: claim, fence: claim.fence)
+            try container.prepareDirectory(of: place)
+            let part = try PartFile(place, fence: claim.fence, in: container)
+            try bytes.withUnsafeBytes { try part.write($0) }
+            if index == 0 { try container.removePart(at: place) }
+            let result = TransferResult(
+                httpStatus: 200,
+                bytesReceived: Int64(bytes.count),
+                isLengthVerified: true
+            )
+            completer.submit(.part(.file(part), PendingRename(of: claim, result: result)))
+        }
+        let running = Task { await completer.run() }
+        try await eventually("all have ended") { completer.backlog == 0 }
+        running.cancel()
+        await running.value
+        let lost = try await fixture.task(claims[0].task)
+        #expect(lost.state == .waitingForRetry)
+        #expect(lost.failure?.code == .storageFailure)
+        for claim in claims.dropFirst() {
+            #expect(try await fixture.task(claim.task).state == .completed)
+        }
+    }
+
     /// While another connection locks the counters of one session, ends of other sessions' tasks
     /// are stored, also later ones.
     ///

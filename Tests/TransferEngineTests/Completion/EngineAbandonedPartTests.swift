@@ -149,4 +149,42 @@ import TransferTestSupport
         _ = try await finish(claim, fixture)
         #expect(range(fixture) == nil)
     }
+
+    /// The task's row still names it: a worker that takes the task over meanwhile would lose its
+    /// file when this attempt ends.
+    @Test func aPartThatAnAttemptHasDroppedIsOpenToNoOther() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let other = OriginBody.random(seed: 32, size: Self.body.count)
+        let gate = OriginGate()
+        fixture.origin.when(
+            "/file",
+            .gated(other, after: 100_000, gate, headers: [("ETag", #""v2""#)])
+        )
+        let partial = PartialDownload(
+            partFence: claim.fence,
+            bootID: Boot.id,
+            bytesDurable: 0,
+            bytesTotal: Int64(Self.body.count),
+            validator: EntityValidator(stored: Self.etag)
+        )
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
+        } _: { _ in
+            try await fixture.received(100_000, of: claim.task)
+            let container = try Container(directory: fixture.directory)
+            let place = Container.Place(partOf: claim, fence: claim.fence)
+            let size = try container.size(of: place)
+            #expect(size == Int64(Self.kept))
+            let opened = try PartFile(goingOnWith: partial, at: place, in: container)
+            #expect(opened == nil)
+            gate.open()
+            return try await fixture.ended(claim.task)
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == other.bytes)
+        try await fixture.expectNoParts()
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferContainer
 import TransferEngine
 import TransferModel
 import TransferTestSupport
@@ -52,6 +53,26 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(try fixture.content("a/b") == Self.body.bytes)
         try await fixture.expectNoParts()
+    }
+
+    @Test func aResultNamesItsFileWhateverComesInItsPlace() async throws {
+        let fixture = try await EngineFixture()
+        func identity() throws -> FileIdentity? {
+            try ContainerFile(
+                Container.Place("a", tenant: fixture.tenant),
+                in: Container(directory: fixture.directory)
+            ).identity()
+        }
+        let first = try await download(to: "a", overwrite: true, fixture)
+        let file = try #require(first.result?.file)
+        #expect(try identity() == file)
+        let second = try await download(to: "a", overwrite: true, fixture)
+        #expect(try identity() == second.result?.file)
+        #expect(try await fixture.task(first.id).result?.file == file)
+        #expect(second.result?.file != file)
+        let unnamed = try await fixture.download(.response(body: Self.body))
+        #expect(unnamed.state == .completed)
+        #expect(unnamed.result?.file == nil)
     }
 
     @Test func readersSeeTheOldFileUntilTheNewOneIsWhole() async throws {

@@ -118,6 +118,35 @@ import TransferTestSupport
         #expect(task.failure?.code == (isRight ? nil : .checksumMismatch))
     }
 
+    /// RFC 9110 §9.3.2: what the head says is about the file, of which nothing comes.
+    @Test func whatIsAnnouncedToHEADIsNotLookedForInItsEmptyAnswer() async throws {
+        let fixture = try await EngineFixture()
+        let digest = Data(try Self.checksum(.sha256).bytes).base64EncodedString()
+        let head = OriginScript([
+            .head(
+                200,
+                [
+                    ("Content-Length", "\(Self.size)"), ("Repr-Digest", "sha-256=:\(digest):"),
+                    ("Content-Digest", "sha-256=:\(digest):"),
+                ]
+            )
+        ])
+        for expectedSize in [nil, Int64(Self.size)] {
+            let task = try await fixture.download(head) {
+                $0.request = TransferRequest(kind: .download, method: "HEAD")
+                $0.options.expectedSize = expectedSize
+            }
+            #expect(task.state == .completed, "\(task.failure.debugDescription)")
+            #expect(task.bytesReceived == 0)
+            #expect(task.result?.checksums == [])
+        }
+        let other = try await fixture.download(head) {
+            $0.request = TransferRequest(kind: .download, method: "HEAD")
+            $0.options.expectedSize = Int64(Self.size) + 1
+        }
+        #expect(other.failure?.code == .sizeMismatch)
+    }
+
     @Test func anotherSizeThanExpectedFailsAtOnce() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(.response(body: Self.body), retries: true) {

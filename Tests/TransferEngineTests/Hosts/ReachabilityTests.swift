@@ -27,7 +27,10 @@ import TransferModel
         }
     }
 
-    private func claim(_ fence: Int64) -> TaskClaim {
+    private func claim(
+        _ fence: Int64,
+        _ options: TransferOptions = TransferOptions()
+    ) -> TaskClaim {
         TaskClaim(
             task: TaskID(UUID()),
             fence: Fence(rawValue: fence),
@@ -39,7 +42,8 @@ import TransferModel
             headers: [],
             destination: nil,
             timeoutForRequest: .seconds(60),
-            timeoutForResource: .seconds(60)
+            timeoutForResource: .seconds(60),
+            options: options
         )
     }
 
@@ -79,5 +83,32 @@ import TransferModel
         failure.isAboutHost = false
         for _ in 0..<10 { reachability.note(claim(1), failure: failure, AttemptMetrics()) }
         #expect(!reachability.isClosed(HostKey(rawValue: 1)))
+    }
+
+    /// It asks for days in `Retry-After`.
+    @Test func aHostThatIsOutOfServiceKeepsNoTaskLongerThanItsLongestDelay() {
+        let reachability = reachability()
+        var options = TransferOptions()
+        options.waitsForConnectivity = true
+        func unavailable(for seconds: Int64) -> TransferFailure {
+            TransferFailure(
+                .httpStatus,
+                "Unavailable.",
+                httpStatus: 503,
+                retryAfter: .seconds(seconds)
+            )
+        }
+        let failure = unavailable(for: 500_000)
+        let delayMax: Duration = .seconds(1200)
+        for _ in 0..<2 { reachability.note(claim(1, options), failure: failure, AttemptMetrics()) }
+        #expect(reachability.isClosed(HostKey(rawValue: 1)))
+        let wait = reachability.note(claim(2, options), failure: failure, AttemptMetrics())
+        #expect(wait == RetryPolicy.delayMaxDefault)
+        options.retryDelayMax = delayMax
+        let own = reachability.note(claim(3, options), failure: failure, AttemptMetrics())
+        #expect(own == delayMax)
+        let less = unavailable(for: 900)
+        let asked = reachability.note(claim(4, options), failure: less, AttemptMetrics())
+        #expect(asked == .seconds(900))
     }
 }

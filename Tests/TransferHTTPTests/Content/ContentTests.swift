@@ -1,6 +1,8 @@
 import Foundation
 import Testing
+import TransferContainer
 import TransferModel
+import TransferStore
 import TransferTestSupport
 import TransferWire
 
@@ -206,6 +208,78 @@ import TransferWire
                 withIntermediateDirectories: false
             )
             #expect(try await server.send("GET", path).status == 410)
+        }
+    }
+
+    /// Completes the only queued task, which has the destination `d/x`.
+    ///
+    /// - Returns: the path of its file.
+    private static func completeAtDestination(_ server: APIServer) async throws -> String {
+        let claim = try await server.claim()
+        let path = server.file(of: claim.task, destination: claim.destination, tenant: claim.tenant)
+        try FileManager.default.createDirectory(
+            at: URL(filePath: path).deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try Data(bytes).write(to: URL(filePath: path))
+        let file = try ContainerFile(
+            Container.Place("d/x", tenant: claim.tenant),
+            in: Container(directory: server.containers)
+        )
+        let result = TransferResult(
+            httpStatus: 200,
+            bytesReceived: Int64(bytes.count),
+            isLengthVerified: true,
+            checksums: [Checksum(.sha256, hex: String(repeating: "ab", count: 32))]
+                .compactMap(\.self),
+            file: try file.identity()
+        )
+        let published = try await server.stores.completions.beginRenames([
+            PendingRename(of: claim, result: result)
+        ])
+        #expect(published == [claim.task])
+        _ = try await server.stores.completions.end([
+            AttemptEnd(task: claim.task, fence: claim.fence, outcome: .completed)
+        ])
+        return path
+    }
+
+    /// Another task has overwritten the destination with a file of the same length.
+    @Test func aFileThatAnotherHasPutThereIsNotTheContent() async throws {
+        try await APIServer.run { server in
+            let task = try await server.submit(
+                server.session(),
+                """
+                {
+                    "url": "http://origin.example/a",
+                    "destination": {"path": "d/x", "overwrite": true}
+                }
+                """
+            )
+            let path = try await Self.completeAtDestination(server)
+            let content = "/v1/tasks/\(task)/content"
+            let own = try await server.send("GET", content)
+            #expect(own.status == 200)
+            #expect(own.fields["repr-digest"] != nil)
+            let others = Array(Self.bytes.reversed())
+            // Written beside it and renamed, as results are.
+            try Data(others).write(to: URL(filePath: path), options: .atomic)
+            func setTime(_ time: Date) throws {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: time],
+                    ofItemAtPath: path
+                )
+            }
+            try setTime(Date(timeIntervalSinceNow: 3600))
+            let foreign = try await server.send("GET", content)
+            #expect(foreign.status == 410)
+            #expect(foreign.code == .contentGone)
+            // A copy keeps the time of the original.
+            try setTime(Date(timeIntervalSinceNow: -3600))
+            let copy = try await server.send("GET", content)
+            #expect(copy.status == 200)
+            #expect(copy.body == others)
+            #expect(copy.fields["repr-digest"] == nil)
         }
     }
 
