@@ -52,9 +52,13 @@ struct IdempotencyKey: Sendable {
         var hash = SHA256()
         // The query names the client of the session.
         let query = request.uri.query.map { "?\($0)" } ?? ""
-        // NUL occurs in neither method nor address, so no two requests run together.
-        let address = "\(request.uri.path)\(query)"
-        hash.update(data: Array("\(request.method.rawValue)\0\(address)\0".utf8))
+        // The lease of a submission is as much what it asks for as its tasks.
+        let lease = [HTTPField.Name.leaseToken, .leaseSeconds, .leaseOwner].map { name in
+            request.headers.value(of: name) ?? ""
+        }
+        // NUL occurs in none of these, so no two requests run together.
+        let parts = [request.method.rawValue, "\(request.uri.path)\(query)"] + lease
+        for part in parts { hash.update(data: Array("\(part)\0".utf8)) }
         return hash
     }
 

@@ -46,7 +46,7 @@ enum RouteScopes {
         "DELETE /v1/sessions/{identifier}": .control,
         "POST /v1/sessions/{identifier}/invalidate": .control,
         "POST /v1/sessions/{identifier}/finish": .control,
-        "POST /v1/sessions/{identifier}/reconnect": .control,
+        "POST /v1/sessions/{identifier}/reconnect": reconnection,
         "PATCH /v1/leases/{id}": .control,
         "DELETE /v1/leases/{id}": .control,
         "POST /v1/sessions/{identifier}/bulk-operations": .control,
@@ -102,6 +102,9 @@ enum RouteScopes {
         "GET /v1/deliveries/{id}": .read,
         "POST /v1/deliveries/{id}/replay": .webhooks,
     ]
+
+    /// The scope that a reconnection needs, also one that a route for something else makes.
+    static let reconnection: KeyScope = .control
 
     /// Returns the scope that a route needs; nil for what needs no key.
     ///

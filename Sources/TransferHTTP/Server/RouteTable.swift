@@ -57,16 +57,20 @@ struct RouteTable: Sendable {
     }
 
     /// Returns the entry of `path`, or nil when there is no such path.
+    ///
+    /// The router leaves empty segments out, so that a name that is empty by mistake would make the
+    /// path that of something larger: no path that has one is known here, nor routed.
     func entry(of path: String) -> Entry? {
         let segments = Self.segments(of: path)
         return entries[segments.count]?.first { entry in
             zip(entry.segments, segments).allSatisfy { expected, found in
-                expected.map { found.elementsEqual($0) } ?? true
+                expected.map { found.elementsEqual($0) } ?? !found.isEmpty
             }
         }
     }
 
+    /// Returns the segments of a path, of which that before the first slash is empty.
     private static func segments(of path: String) -> [ArraySlice<UInt8>] {
-        Array(path.utf8).split(separator: UInt8(ascii: "/"))
+        Array(path.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     }
 }

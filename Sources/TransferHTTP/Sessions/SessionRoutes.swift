@@ -29,6 +29,7 @@ struct SessionRoutes: Sendable {
             )
             let session = try context.session(query)
             let isReconnecting = try query.boolean("reconnect")
+            if isReconnecting { try context.requireCaller().require(RouteScopes.reconnection) }
             let body = try await request.jsonBody()
             let condition = RevisionCondition(request.headers)
             guard isReconnecting else {
@@ -207,8 +208,11 @@ struct SessionRoutes: Sendable {
         guard let preference else {
             return try .json(SessionDocument(session), revision: session.revision)
         }
-        // A request without a slot is answered without waiting.
-        if session.progress.outstanding > 0, let slot = try? slots.take(for: caller.tenant) {
+        if session.progress.outstanding > 0 {
+            // A request without a slot is answered without waiting, and is not told that it waited.
+            guard let slot = try? slots.take(for: caller.tenant) else {
+                return try .json(SessionDocument(session), revision: session.revision)
+            }
             defer { withExtendedLifetime(slot) {} }
             let key = keys.hold(caller)
             let limit = key.wait(upTo: .seconds(preference.seconds))

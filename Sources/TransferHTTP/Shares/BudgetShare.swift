@@ -17,11 +17,12 @@ final class BudgetShare: Sendable {
     /// The amount that the share holds.
     var held: Int { count.withLock { $0 } }
 
-    /// Takes more if it is available now.
+    /// Takes more if it is available now; a first part also only if nobody waits for it.
     ///
     /// - Returns: whether it was.
     func takeIfThere(_ more: Int) -> Bool {
-        guard budget.takeNow(more, for: tenant) else { return false }
+        let isTaken = budget.takeNow(more, for: tenant, addingToShare: held > 0)
+        guard isTaken else { return false }
         count.withLock { $0 += more }
         return true
     }

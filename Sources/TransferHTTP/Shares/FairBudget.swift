@@ -56,10 +56,15 @@ final class FairBudget: Sendable {
     var waiting: Int { state.withLock { $0.waiters.count } }
 
     /// Takes `count` if it is available now and nobody waits for it.
-    func takeNow(_ count: Int, for tenant: TenantID?) -> Bool {
+    ///
+    /// What adds to a share passes those who wait: they wait for that share to be given back.
+    func takeNow(
+        _ count: Int,
+        for tenant: TenantID?,
+        addingToShare isAdding: Bool = false
+    ) -> Bool {
         state.withLock { state in
-            guard state.waiters.isEmpty || count <= max - state.taken, fits(count, tenant, state)
-            else { return false }
+            guard fits(count, tenant, state), isAdding || !isAwaited(state) else { return false }
             take(count, for: tenant, &state)
             return true
         }
@@ -129,7 +134,15 @@ final class FairBudget: Sendable {
             }
             return state.waiters.remove(at: index)
         }
-        waiter?.continuation.resume(returning: false)
+        guard let waiter else { return }
+        waiter.continuation.resume(returning: false)
+        // Those behind it may have waited for its turn only.
+        grant()
+    }
+
+    /// Whether somebody waits for what is given back next, and not for its own part.
+    private func isAwaited(_ state: State) -> Bool {
+        state.waiters.contains { isWithinPart($0.count, $0.tenant, state) }
     }
 
     /// Serves waiting requests in their order.

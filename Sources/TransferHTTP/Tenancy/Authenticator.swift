@@ -16,6 +16,8 @@ final class Authenticator: Sendable {
     static let cacheLifetime: Duration = .seconds(3)
     /// The maximum number of keys remembered, of good ones and of refused ones each.
     static let cacheMax = 1024
+    /// The time after which a request waits for no further look-up of other keys.
+    static let waitMax: Duration = .seconds(5)
 
     /// A function that reads the stored key with an identifier.
     typealias LookUp = @Sendable (String) async throws -> StoredAPIKey?
@@ -26,6 +28,22 @@ final class Authenticator: Sendable {
         let secretSHA256: [UInt8]
         let caller: Caller
         let until: ContinuousClock.Instant
+    }
+
+    private struct LookUpUnderWay {
+        let task: Task<Caller?, any Error>
+        let address: PeerAddress?
+        /// Whether the key was good recently, so that the look-up was lent no tokens.
+        let isOfKnownKey: Bool
+    }
+
+    /// What is remembered of a key.
+    private enum Memory {
+        case good(Caller)
+        /// It was good, and has to be looked up again.
+        case outdated
+        case refused
+        case nothing
     }
 
     private let lookUp: LookUp
@@ -39,7 +57,7 @@ final class Authenticator: Sendable {
     private let refused = Mutex<[PresentedKey: ContinuousClock.Instant]>([:])
     /// The look-ups under way: when a client starts with many requests at once, its key is looked
     /// up once.
-    private let lookUps = Mutex<[PresentedKey: Task<Caller?, any Error>]>([:])
+    private let lookUps = Mutex<[PresentedKey: LookUpUnderWay]>([:])
 
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now },
@@ -86,56 +104,112 @@ final class Authenticator: Sendable {
         of key: PresentedKey,
         from address: @autoclosure () -> PeerAddress?
     ) async throws -> Caller? {
-        let instant = now()
-        let entry = cache.withLock { $0[key.id] }
-        let known = key.isProof(of: entry?.secretSHA256) ? entry : nil
-        if let known, known.until > instant { return known.caller }
-        if known == nil, refused.withLock({ $0[key] }).map({ $0 > instant }) ?? false {
-            return nil
+        let start = now()
+        var instant = start
+        while true {
+            let isKnown: Bool
+            switch memory(of: key, at: instant) {
+            case .good(let caller): return caller
+            case .refused: return nil
+            // It is looked up at once, even during a flood from its address.
+            case .outdated: isKnown = true
+            case .nothing: isKnown = false
+            }
+            let (underWay, isOfKey) = try sharedLookUp(
+                of: key,
+                isKnown: isKnown,
+                from: address(),
+                at: instant
+            )
+            if isOfKey { return try await underWay.value }
+            guard instant - start < Self.waitMax else {
+                throw Problem(.unavailable, "Too many keys are being looked up.")
+            }
+            _ = await underWay.result
+            instant = now()
         }
-        // A key that was good recently is looked up at once, even during a flood from its address.
-        let address = address()
-        let (underWay, isOwn) = try shared(key, at: instant) {
-            known != nil || throttle.takeLookUp(for: address, at: instant)
-        }
-        guard isOwn else { return try await underWay.value }
-        defer { lookUps.withLock { $0[key] = nil } }
-        let found: Caller?
-        do {
-            found = try await underWay.value
-        } catch {
-            // It has found no wrong key.
-            if known == nil { throttle.giveBack(for: address) }
-            throw error
-        }
-        guard let caller = found else {
-            if known != nil { forget(key.id) }
-            remember(refused: key, at: instant)
-            return nil
-        }
-        if known == nil { throttle.giveBack(for: address) }
-        remember(caller, as: key, at: instant)
-        return caller
     }
 
-    /// Returns the look-up of a key that is under way, or a new one if it `mayBegin`; and whether
-    /// it belongs to the caller, which forgets it when it has ended.
-    private func shared(
-        _ key: PresentedKey,
-        at instant: ContinuousClock.Instant,
-        mayBegin: () -> Bool
-    ) throws(Problem) -> (lookUp: Task<Caller?, any Error>, isOwn: Bool) {
-        let begun: (Task<Caller?, any Error>, Bool)? = lookUps.withLock { lookUps in
-            if let underWay = lookUps[key] { return (underWay, false) }
-            guard mayBegin() else { return nil }
+    private func memory(of key: PresentedKey, at instant: ContinuousClock.Instant) -> Memory {
+        let entry = cache.withLock { $0[key.id] }
+        if key.isProof(of: entry?.secretSHA256), let entry {
+            return entry.until > instant ? .good(entry.caller) : .outdated
+        }
+        let refusedUntil = refused.withLock { $0[key] }
+        return refusedUntil.map { $0 > instant } ?? false ? .refused : .nothing
+    }
+
+    /// Returns the look-up of a key that is under way, or a new one; or, if only other look-ups
+    /// keep it from beginning, one of those.
+    ///
+    /// - Throws: ``Problem`` if too many keys were wrong.
+    private func sharedLookUp(
+        of key: PresentedKey,
+        isKnown: Bool,
+        from address: PeerAddress?,
+        at instant: ContinuousClock.Instant
+    ) throws(Problem) -> (lookUp: Task<Caller?, any Error>, isOfKey: Bool) {
+        let found: (Task<Caller?, any Error>, Bool)? = lookUps.withLock { lookUps in
+            if let underWay = lookUps[key] { return (underWay.task, true) }
+            if !isKnown {
+                switch throttle.takeLookUp(for: address, at: instant) {
+                case .taken: break
+                case .lent:
+                    let lent = lookUps.values.filter { !$0.isOfKnownKey }
+                    let other = lent.first { $0.address == address } ?? lent.first
+                    return other.map { ($0.task, false) }
+                case .usedUp: return nil
+                }
+            }
             // The look-up belongs to no waiting request, so one that gives up does not end it for
             // the others.
-            let begun = Task { try await lookedUp(key, at: instant) }
-            lookUps[key] = begun
-            return (begun, true)
+            let task = Task {
+                try await answer(for: key, isKnown: isKnown, from: address, at: instant)
+            }
+            lookUps[key] = LookUpUnderWay(task: task, address: address, isOfKnownKey: isKnown)
+            return (task, true)
         }
-        guard let begun else { throw Problem(exhausted: .wrongKeys) }
-        return begun
+        guard let found else { throw Problem(exhausted: .wrongKeys) }
+        return found
+    }
+
+    /// Looks up a key, and remembers the answer before the look-up counts as ended.
+    private func answer(
+        for key: PresentedKey,
+        isKnown: Bool,
+        from address: PeerAddress?,
+        at instant: ContinuousClock.Instant
+    ) async throws -> Caller? {
+        let found: Caller?
+        do {
+            found = try await lookedUp(key, at: instant)
+        } catch {
+            // It has found no wrong key.
+            end(key, isKnown: isKnown, from: address, isWrong: false)
+            throw error
+        }
+        if let found {
+            remember(found, as: key, at: instant)
+        } else {
+            if isKnown { forget(key.id) }
+            remember(refused: key, at: instant)
+        }
+        end(key, isKnown: isKnown, from: address, isWrong: found == nil)
+        return found
+    }
+
+    /// Forgets the look-up of a key, and ends its loan in the same step: whoever finds a token
+    /// lent finds the look-up that has it.
+    private func end(
+        _ key: PresentedKey,
+        isKnown: Bool,
+        from address: PeerAddress?,
+        isWrong: Bool
+    ) {
+        lookUps.withLock { lookUps in
+            if !isKnown { throttle.endLookUp(for: address, isWrong: isWrong) }
+            lookUps[key] = nil
+        }
     }
 
     /// Returns the holder of a key that the database knows as good.
@@ -169,7 +243,11 @@ final class Authenticator: Sendable {
         let until = instant + Self.cacheLifetime
         cache.withLock { cache in
             if cache.count >= Self.cacheMax { cache = cache.filter { $1.until > instant } }
-            if cache.count >= Self.cacheMax { cache.removeAll(keepingCapacity: true) }
+            if cache.count >= Self.cacheMax {
+                // Several, so that not each new key has to search for one.
+                let oldest = cache.sorted { $0.value.until < $1.value.until }
+                for (id, _) in oldest.prefix(Self.cacheMax / 4) { cache[id] = nil }
+            }
             cache[key.id] = Entry(
                 secretSHA256: key.secretSHA256,
                 caller: caller,

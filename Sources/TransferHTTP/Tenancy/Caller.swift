@@ -15,4 +15,9 @@ struct Caller: Sendable {
     var keyRequestsPerSecondMax: Int?
     /// Whether the tenant was made for tests, and may use their hooks.
     var isForTests = false
+
+    /// Throws ``Problem`` unless the key has a scope that the request needs beside its route's.
+    func require(_ scope: KeyScope) throws(Problem) {
+        guard scopes.contains(scope) else { throw Problem(needing: scope, insteadOf: scopes) }
+    }
 }

@@ -84,6 +84,41 @@ import TransferWire
         }
     }
 
+    /// Its tasks would not be under the lease that it names.
+    @Test func aRepetitionWithAnotherLeaseIsAnotherRequest() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            func submit(_ lease: [(String, String)]) async throws -> HTTPClient.Answer {
+                try await server.send(
+                    "POST",
+                    "\(session)/tasks",
+                    Self.body,
+                    fields: lease + [("Idempotency-Key", "k")]
+                )
+            }
+            let token = ("Lease-Token", "6f1f2a52-26a4-4f7b-9c0e-0f8e6a9d3b11")
+            let first = try await submit([token, ("Lease-Owner", "pod-7")])
+            #expect(first.status == 202)
+            let again = try await submit([token, ("Lease-Owner", "pod-7")])
+            #expect(again.fields["idempotency-replayed"] == "true")
+            #expect(again.body == first.body)
+            let others = [
+                [
+                    ("Lease-Token", "6f1f2a52-26a4-4f7b-9c0e-0f8e6a9d3b12"),
+                    ("Lease-Owner", "pod-7"),
+                ],
+                [token, ("Lease-Owner", "pod-8")],
+                [token, ("Lease-Owner", "pod-7"), ("Lease-Seconds", "30")],
+                [],
+            ]
+            for other in others {
+                let refused = try await submit(other)
+                #expect(refused.status == 422, "\(other)")
+                #expect(refused.code == .idempotencyKeyReused, "\(other)")
+            }
+        }
+    }
+
     @Test(arguments: ["application/json", TaskStream.mediaType])
     func aThousandReceiptsAreRepeatedAndTakeNoRoom(type: String) async throws {
         try await APIServer.run { server in

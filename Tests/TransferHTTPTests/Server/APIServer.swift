@@ -49,6 +49,7 @@ struct APIServer: Sendable {
         connections: ConnectionBounds = ConnectionBounds(),
         presence: TenantPresence = TenantPresence(),
         stores otherStore: Stores? = nil,
+        hasNetwork: @escaping @Sendable () -> Bool? = { true },
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -81,6 +82,7 @@ struct APIServer: Sendable {
             connections: ConnectionRegistry(bounds: connections),
             presence: presence,
             tell: { wakes.count($0) },
+            hasNetwork: hasNetwork,
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             page: try PageFiles(folder: Checkout.page),

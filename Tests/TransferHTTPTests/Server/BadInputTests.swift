@@ -288,6 +288,27 @@ import TransferWire
         }
     }
 
+    /// A program whose variable is empty must not remove what is one level higher.
+    @Test func anEmptySegmentOfAPathIsNotLeftOut() async throws {
+        try await APIServer.run { server in
+            try await server.register([("a", "processing"), ("b", "processing")])
+            for identifier in ["a", "b"] { try await server.request(identifier) }
+            let session = try await server.session("tasks")
+            for (method, path) in [
+                ("DELETE", "\(APIServer.tasks)/requests/"), ("DELETE", "/v1/sessions//tasks"),
+                ("GET", "//v1/sessions"), ("GET", "/v1/tasks/"), ("GET", "/livez/"), ("GET", "//"),
+            ] {
+                let answer = try await server.send(method, path)
+                #expect(answer.status == 404, "\(method) \(path)")
+                #expect(answer.code == .unknownRoute, "\(method) \(path)")
+            }
+            #expect(try await server.pending().map(\.identifier).sorted() == ["a", "b"])
+            #expect(try await server.send("GET", session).status == 200)
+            let page = try await server.sendPlain("GET", "/page//app.js")
+            #expect(page.code == .unknownRoute)
+        }
+    }
+
     @Test func badIdempotencyKeysAreRefused() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

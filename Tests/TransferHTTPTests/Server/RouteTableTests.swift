@@ -28,4 +28,16 @@ import Testing
             #expect(table.entry(of: "/p\(number)") == nil)
         }
     }
+
+    /// The router leaves empty segments out, and would take the path for another one.
+    @Test func aPathWithAnEmptySegmentIsUnknown() {
+        let router = Router(context: APIContext.self)
+        for path in ["/", "/p", "/p/{id}", "/p/{id}/all"] {
+            router.on(RouterPath(path), method: .get) { _, _ in HTTPResponse.Status.ok }
+        }
+        let table = RouteTable(router.routes)
+        for path in ["/", "/p", "/p/1", "/p/1/all"] { #expect(table.entry(of: path) != nil) }
+        let empty = ["", "//", "//p", "/p/", "/p//", "/p//1", "/p/1/", "/p//all", "/p/1//all"]
+        for path in empty + ["p"] { #expect(table.entry(of: path) == nil, "\(path)") }
+    }
 }

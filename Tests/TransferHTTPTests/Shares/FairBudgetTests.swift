@@ -65,12 +65,44 @@ import TransferTestSupport
                 }
                 try await eventually("\(name) waits") { budget.waiting == (name == "own" ? 1 : 2) }
             }
-            #expect(!budget.takeNow(5, for: TenantID(UUID())))
+            // There is room for the second, but it is the turn of who waits for more.
+            for count in [5, 3] { #expect(!budget.takeNow(count, for: TenantID(UUID()))) }
             budget.giveBack(6, of: first)
             try await group.waitForAll()
         }
         #expect(budget.taken == 10)
         #expect(served.value.withLock { $0.count } == 2)
+    }
+
+    /// What goes on is not broken off for the sake of those who wait for its end.
+    @Test func aShareGrowsBesideThoseWhoWait() async throws {
+        let budget = FairBudget(.submissionBytes, max: 10, perTenantMax: 6, waitMax: .seconds(50))
+        let share = BudgetShare(of: budget, for: first)
+        let other = BudgetShare(of: budget, for: TenantID(UUID()))
+        #expect(share.takeIfThere(4))
+        try await withThrowingTaskGroup(of: Bool.self) { [second] group in
+            group.addTask { await budget.take(7, for: second) }
+            try await eventually("it waits") { budget.waiting == 1 }
+            #expect(!other.takeIfThere(2))
+            #expect(share.takeIfThere(2))
+            share.shrink(to: 0)
+            let isServed = try await group.next()
+            #expect(isServed == true)
+        }
+        #expect(budget.taken == 7)
+    }
+
+    @Test func whoGivesUpHoldsUpNobodyAnyLonger() async throws {
+        let budget = FairBudget(.answerBytes, max: 10, perTenantMax: 6, waitMax: .seconds(50))
+        #expect(budget.takeNow(6, for: first))
+        let large = Task { [second] in await budget.take(7, for: second) }
+        try await eventually("the large one waits") { budget.waiting == 1 }
+        let small = Task { await budget.take(3, for: TenantID(UUID())) }
+        try await eventually("the small one waits") { budget.waiting == 2 }
+        large.cancel()
+        #expect(await !large.value)
+        #expect(await small.value)
+        #expect(budget.taken == 9)
     }
 
     @Test func nobodyWaitsForEver() async {

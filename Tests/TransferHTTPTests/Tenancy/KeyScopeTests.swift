@@ -71,6 +71,27 @@ import TransferWire
         }
     }
 
+    /// Whoever may only submit neither reads the tasks of others nor takes them away.
+    @Test func aPutThatReconnectsNeedsTheScopeOfAReconnection() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let id = try await server.submit(session)
+            let submitter = try await server.holder([.submit])
+            let path = "\(session)?reconnect=true"
+            let refused = try await server.send("PUT", path, as: submitter)
+            #expect(refused.status == 403)
+            #expect(refused.code == .insufficientScope)
+            #expect(try refused.json(ProblemDetails.self).scope == "control")
+            #expect(!refused.text.contains(id.description))
+            #expect(try await server.status("PUT", session, as: submitter) == 200)
+            // The task is still nobody's.
+            let both = try await server.holder([.submit, .control])
+            let taken = try await server.send("PUT", path, as: both).json(SessionDocument.self)
+            let items = try #require(taken.reconnection?.items)
+            #expect(items.map { $0.ok?.id ?? $0.error?.taskID } == [id.description])
+        }
+    }
+
     @Test func aKeyWithoutNamedScopesMayDoEverythingButAdministrate() {
         #expect(KeyScope.defaults == Set(KeyScope.allCases).subtracting([.admin]))
         let key = NewAPIKey(id: "a", secretSHA256: [], name: "a")
