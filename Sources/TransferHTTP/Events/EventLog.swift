@@ -103,7 +103,7 @@ struct EventLog: Sendable {
             events: next.map { PositionedEvent(position: $0.sequence, event: $0) },
             unreadable: next.unreadable,
             through: last,
-            mayHaveMore: events.eventCount == limit || PageSize.isFull(events, at: bytesMax)
+            mayHaveMore: events.hasMore
         )
     }
 

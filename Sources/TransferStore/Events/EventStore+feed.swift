@@ -105,7 +105,7 @@ extension EventStore {
                 unreadable.append(try EventPlace(row, position: position))
             }
         }
-        let isCut = PageSize.isFull(events.lazy.map(\.event), at: bytesMax)
+        let isCut = try PageSize.bytes(of: rows[1]) >= bytesMax
         let end = max(events.last?.position ?? position, unreadable.last?.position ?? position)
         return FeedPage(
             events: events,

@@ -82,31 +82,40 @@ extension EventStore {
     /// Numbers have no gaps, because each is assigned under the session's lock in the transaction
     /// that commits it. Only the oldest may be missing, because they are not kept forever.
     ///
-    /// The page has fewer than `limit` events if their client strings reach `bytesMax` before.
+    /// The page has fewer than `limit` events if their client strings reach `bytesMax` before; it
+    /// then has more, as one of `limit` events has.
     package func events(
         of session: SessionID,
         after sequence: Int64,
         limit: Int,
         bytesMax: Int = PageSize.pageBytesMax
     ) async throws(StoreError) -> ListPage<SessionEvent, EventPlace> {
-        try ListPage(
-            await database.run(
-                PageSize.cut(
-                    Self.selectEvents(
-                        EventRuns.selectEvents(
-                            of: "\(session.uuid)",
-                            after: "\(sequence)",
-                            limit: "\(limit)"
-                        ),
-                        orderedBy: "sequence"
+        let rows = try await database.run(
+            PageSize.cut(
+                Self.selectEvents(
+                    EventRuns.selectEvents(
+                        of: "\(session.uuid)",
+                        after: "\(sequence)",
+                        limit: "\(limit)"
                     ),
-                    orderedBy: "sequence",
-                    at: bytesMax
-                )
-            ),
+                    orderedBy: "sequence"
+                ),
+                orderedBy: "sequence",
+                at: bytesMax
+            )
+        )
+        let page: ListPage<SessionEvent, EventPlace> = try ListPage(
+            rows,
             limit: limit,
             place: { row throws(StoreError) in try EventPlace(row) },
             item: SessionEvent.init
+        )
+        let isCut = try PageSize.bytes(of: rows) >= bytesMax
+        return ListPage(
+            items: page.items,
+            unreadable: page.unreadable,
+            lastPlace: page.lastPlace,
+            hasMore: isCut || rows.count == limit
         )
     }
 

@@ -1,5 +1,4 @@
 import Postgres
-package import TransferModel
 
 /// The size of a page of tasks.
 package enum PageSize {}
@@ -20,22 +19,19 @@ extension PageSize {
     static func cut(_ rows: Query, orderedBy key: Query, at bytes: Int) -> Query {
         """
         SELECT w.* FROM (
-            SELECT r.*, sum(octet_length(r.client_string)) OVER (
-                ORDER BY r.\(key) ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+            SELECT r.*, sum(coalesce(octet_length(r.client_string), 0)) OVER (
+                ORDER BY r.\(key) ROWS UNBOUNDED PRECEDING) AS bytes_through
             FROM (\(rows)) r
         ) w
-        WHERE coalesce(w.bytes_before, 0) < \(bytes)
+        WHERE w.bytes_through - coalesce(octet_length(w.client_string), 0) < \(bytes)
         ORDER BY w.\(key)
         """
     }
 
-    /// Returns whether the byte limit ended this page, so that there may be more tasks.
-    package static func isFull(_ page: [TransferTask]) -> Bool {
-        page.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) } >= pageBytesMax
-    }
-
-    /// Returns whether the limit of `bytesMax` ended this page, so that there may be more events.
-    package static func isFull(_ page: some Sequence<SessionEvent>, at bytesMax: Int) -> Bool {
-        page.reduce(0) { $0 + ($1.task?.clientString?.utf8.count ?? 0) } >= bytesMax
+    /// Returns the bytes of the client strings of rows that ``cut(_:orderedBy:at:)`` left, whether
+    /// they can be read or not; if they reach its limit, there may be more rows.
+    static func bytes(of rows: StoredRows) throws(StoreError) -> Int {
+        let bytes = try rows.last?.decodeIfPresent("bytes_through", as: Int64.self)
+        return Int(bytes ?? 0)
     }
 }

@@ -23,12 +23,13 @@ extension TaskListStore {
         let sessions = try await sessions(of: tenant, filter, from: place?.session)
         var tasks: [TransferTask] = []
         var unreadable: [TaskID] = []
+        var clientStringBytes = 0
         func page(_ next: TenantTaskPage.Place?) -> TenantTaskPage {
             TenantTaskPage(tasks: tasks, unreadable: unreadable, next: next)
         }
         for session in sessions.prefix(Self.sessionsPerPageMax) {
             let room = limit - tasks.count - unreadable.count
-            guard room > 0, !PageSize.isFull(tasks) else {
+            guard room > 0, clientStringBytes < PageSize.pageBytesMax else {
                 return page(.init(session: session, task: nil))
             }
             let own = try await self.tasks(
@@ -39,6 +40,7 @@ extension TaskListStore {
             )
             tasks += own.tasks
             unreadable += own.unreadable
+            clientStringBytes += own.clientStringBytes
             if let next = own.next { return page(.init(session: session, task: next)) }
         }
         return page(

@@ -70,49 +70,69 @@ extension TaskListStore {
 
     /// Selects the first tasks `(id)` of a session after one of them, at most `limit`.
     ///
-    /// The range from there to the session's end is read in the order of its index: with an
-    /// equality, a plan may scan the tasks of all sessions in the order of their keys.
+    /// The range from there to the session's end, or to `end`, is read in the order of its index:
+    /// with an equality, a plan may scan the tasks of all sessions in the order of their keys.
     static func selectTasks(
         of session: SessionID,
         after: UUID,
+        upTo end: UUID? = nil,
         limit: Int,
         isNewestFirst: Bool = false
     ) -> Query {
         let key = session.uuid
-        return isNewestFirst
-            ? """
+        if isNewestFirst {
+            let isBeforeEnd: Query =
+                end.map { end -> Query in "(t.session_id, t.id) >= (\(key), \(end))" }
+                ?? "t.session_id >= \(key)"
+            return """
+                SELECT t.id FROM task t
+                WHERE (t.session_id, t.id) < (\(key), \(after)) AND \(isBeforeEnd)
+                ORDER BY t.session_id DESC, t.id DESC LIMIT \(limit)
+                """
+        }
+        let isBeforeEnd: Query =
+            end.map { end -> Query in "(t.session_id, t.id) <= (\(key), \(end))" }
+            ?? "t.session_id <= \(key)"
+        return """
             SELECT t.id FROM task t
-            WHERE (t.session_id, t.id) < (\(key), \(after)) AND t.session_id >= \(key)
-            ORDER BY t.session_id DESC, t.id DESC LIMIT \(limit)
-            """
-            : """
-            SELECT t.id FROM task t
-            WHERE (t.session_id, t.id) > (\(key), \(after)) AND t.session_id <= \(key)
+            WHERE (t.session_id, t.id) > (\(key), \(after)) AND \(isBeforeEnd)
             ORDER BY t.session_id, t.id LIMIT \(limit)
             """
     }
 
-    /// Selects the first failed or cancelled tasks `(id)` of a session after one of them, at most
-    /// `limit`; none if that state is nil.
+    /// Selects the first failed or cancelled tasks `(id)` of a session after one of them, up to
+    /// `end` and at most `limit`; none if that state is nil.
     static func selectEnded(
         of session: SessionID,
         in state: TransferState?,
         after: UUID,
+        upTo end: UUID? = nil,
         limit: Int,
         isNewestFirst: Bool = false
     ) -> Query {
         let key = session.uuid
-        let place: Query = "(\(key), \(state?.rawValue)::text::task_state, \(after))"
-        let range: Query =
-            isNewestFirst
-            ? """
-            (o.session_id, o.state, o.task_id) < \(place) AND o.session_id >= \(key)
-            ORDER BY o.session_id DESC, o.state DESC, o.task_id DESC
-            """
-            : """
-            (o.session_id, o.state, o.task_id) > \(place) AND o.session_id <= \(key)
-            ORDER BY o.session_id, o.state, o.task_id
-            """
+        func place(_ task: UUID) -> Query {
+            "(\(key), \(state?.rawValue)::text::task_state, \(task))"
+        }
+        let own: Query = "(o.session_id, o.state, o.task_id)"
+        let range: Query
+        if isNewestFirst {
+            let isBeforeEnd: Query =
+                end.map { end -> Query in "\(own) >= \(place(end))" }
+                ?? "o.session_id >= \(key)"
+            range = """
+                \(own) < \(place(after)) AND \(isBeforeEnd)
+                ORDER BY o.session_id DESC, o.state DESC, o.task_id DESC
+                """
+        } else {
+            let isBeforeEnd: Query =
+                end.map { end -> Query in "\(own) <= \(place(end))" }
+                ?? "o.session_id <= \(key)"
+            range = """
+                \(own) > \(place(after)) AND \(isBeforeEnd)
+                ORDER BY o.session_id, o.state, o.task_id
+                """
+        }
         return """
             SELECT x.task_id AS id
             FROM (
@@ -244,24 +264,24 @@ extension TaskListStore {
 
     /// Offers `look`, the tasks that are examined, and the `page` of those that `filter` names.
     ///
-    /// Failed and cancelled tasks are examined alone if no other states are named. A time bounds the examined
-    /// tasks too, because their identifiers begin with the time of an API instance.
+    /// Failed and cancelled tasks are examined alone if no other states are named. The times bound
+    /// the examined tasks too, because their identifiers begin with the time of an API instance.
     private static func page(
         of session: SessionID,
         _ filter: TaskFilter,
         after place: UUID,
         limit: Int
     ) -> Query {
-        var start = place
-        if filter.isNewestFirst, let end = filter.createdBefore {
-            start = min(start, .first(at: end + clockDifferenceMax))
-        } else if !filter.isNewestFirst, let begin = filter.createdFrom {
-            start = max(start, .first(at: begin - clockDifferenceMax))
-        }
+        let oldest = filter.createdFrom.map { UUID.first(at: $0 - clockDifferenceMax) }
+        let newest = filter.createdBefore.map { UUID.first(at: $0 + clockDifferenceMax) }
+        let start =
+            filter.isNewestFirst ? min(place, newest ?? place) : max(place, oldest ?? place)
+        let end = filter.isNewestFirst ? oldest : newest
         let key: Query = filter.isNewestFirst ? "id DESC" : "id"
         return """
             look AS MATERIALIZED (
-                \(selectLook(of: session, filter, after: start)) ORDER BY \(key) LIMIT \(lookMax)
+                \(selectLook(of: session, filter, after: start, upTo: end))
+                ORDER BY \(key) LIMIT \(lookMax)
             ),
             page AS MATERIALIZED (
                 SELECT l.id AS task_id
@@ -280,7 +300,8 @@ extension TaskListStore {
     private static func selectLook(
         of session: SessionID,
         _ filter: TaskFilter,
-        after start: UUID
+        after start: UUID,
+        upTo end: UUID?
     ) -> Query {
         guard !filter.states.isEmpty,
             filter.states.allSatisfy({ $0 == .failed || $0 == .cancelled })
@@ -288,6 +309,7 @@ extension TaskListStore {
             let tasks = selectTasks(
                 of: session,
                 after: start,
+                upTo: end,
                 limit: lookMax,
                 isNewestFirst: filter.isNewestFirst
             )
@@ -298,6 +320,7 @@ extension TaskListStore {
                 of: session,
                 in: state,
                 after: start,
+                upTo: end,
                 limit: lookMax,
                 isNewestFirst: filter.isNewestFirst
             )

@@ -10,6 +10,8 @@ package struct TaskPage: Sendable {
     package let unreadable: [TaskID]
     /// The task after which there may be more; nil when there are no more.
     package let next: TaskID?
+    /// The bytes of the client strings of all its tasks, whether they can be read or not.
+    let clientStringBytes: Int
 
     /// Decodes `limit` rows and one more if there is another page, or a single row without a task.
     init(
@@ -32,7 +34,8 @@ package struct TaskPage: Sendable {
         let end = try rows.first?.decodeIfPresent("looked_through", as: UUID.self)
         self.tasks = tasks
         self.unreadable = unreadable
-        let isFull = PageSize.isFull(tasks)
+        clientStringBytes = try PageSize.bytes(of: rows)
+        let isFull = clientStringBytes >= PageSize.pageBytesMax
         next = rows.count > limit || isFull ? last : end.map { TaskID($0) }
     }
 }
