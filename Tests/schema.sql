@@ -7,6 +7,17 @@ CREATE TABLE abandoned_part (
     CONSTRAINT abandoned_part_pkey PRIMARY KEY (fence)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE answer (
+    id uuid NOT NULL,
+    answered_at timestamp with time zone NOT NULL,
+    session_id uuid,
+    origin text,
+    tenant_id uuid,
+    credential text,
+    CONSTRAINT answer_check CHECK (((num_nonnulls(session_id, origin) = ANY (ARRAY[0, 2])) AND (num_nonnulls(tenant_id, credential) = (2 - num_nonnulls(session_id, origin))))),
+    CONSTRAINT answer_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE api_key (
     id text NOT NULL,
     tenant_id uuid NOT NULL,
@@ -28,6 +39,7 @@ CREATE TABLE api_key (
 CREATE TABLE asked (
     task_id uuid NOT NULL,
     session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
     question text NOT NULL,
     attempt smallint NOT NULL,
     began_at timestamp with time zone,
@@ -36,7 +48,11 @@ CREATE TABLE asked (
     origin text,
     credential text,
     attempted_at timestamp with time zone,
-    CONSTRAINT asked_check CHECK (((question = 'authentication'::text) = (origin IS NOT NULL))),
+    CONSTRAINT asked_check CHECK ((num_nonnulls(origin, attempted_at) =
+CASE question
+    WHEN 'authentication'::text THEN 2
+    ELSE 0
+END)),
     CONSTRAINT asked_pkey PRIMARY KEY (task_id),
     CONSTRAINT asked_question_check CHECK ((question = ANY (ARRAY['begin'::text, 'authentication'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
@@ -224,6 +240,10 @@ CREATE TABLE background_task_run (
     has_expiration_handler boolean NOT NULL,
     cancels_transfers boolean NOT NULL,
     completes_with_transfers boolean NOT NULL,
+    drained_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
+    is_drain_whole boolean NOT NULL DEFAULT true,
+    has_failed_transfer boolean NOT NULL DEFAULT false,
+    is_draining boolean NOT NULL DEFAULT false,
     title text,
     subtitle text,
     completed_units bigint,
@@ -288,6 +308,13 @@ CREATE TABLE client (
     CONSTRAINT client_lifecycle_check CHECK ((lifecycle = ANY (ARRAY['active'::text, 'background'::text, 'suspended'::text, 'terminated'::text, 'force_quit'::text]))),
     CONSTRAINT client_pkey PRIMARY KEY (tenant_id, identifier),
     CONSTRAINT client_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+
+CREATE TABLE client_resumption (
+    client_id uuid NOT NULL,
+    launched_at timestamp with time zone NOT NULL,
+    resumed_before uuid NOT NULL,
+    CONSTRAINT client_resumption_pkey PRIMARY KEY (client_id)
 );
 
 CREATE TABLE client_string_change (
@@ -383,6 +410,14 @@ CREATE TABLE delivery_log (
     CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text, 'expired'::text]))),
     CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
+
+CREATE TABLE delivery_restart (
+    subscription_id uuid NOT NULL,
+    requested_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    includes_awaited boolean NOT NULL,
+    restarted_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
+    CONSTRAINT delivery_restart_pkey PRIMARY KEY (subscription_id)
+);
 
 CREATE TABLE erasure (
     session_id uuid NOT NULL,
@@ -972,8 +1007,8 @@ CREATE TABLE event_feed_default PARTITION OF event_feed DEFAULT;
 CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target=8160);
 
 CREATE INDEX api_key_by_tenant ON api_key USING btree (tenant_id, id);
-CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
-CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
+CREATE INDEX asked_by_credential ON asked USING btree (tenant_id, credential, attempted_at) WHERE (credential IS NOT NULL);
+CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin, attempted_at) WHERE (origin IS NOT NULL);
 CREATE INDEX asked_by_session ON asked USING btree (session_id, task_id);
 CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX assertion_ended ON assertion USING btree (ended_at) WHERE (ended_at IS NOT NULL);
@@ -1001,7 +1036,7 @@ CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT 
 CREATE INDEX delivery_log_by_state ON delivery_log USING btree (subscription_id, state, id);
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
-CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id) WHERE (replay_due_at IS NOT NULL);
+CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id, replay_due_at, session_id, sequence) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);

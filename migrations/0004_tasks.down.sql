@@ -1,7 +1,7 @@
 DROP VIEW running_attempt, pending_rename;
 
 DROP TABLE test_failure, task_owner, bulk_operation, cancellation, outcome, rename_run,
-    revocation, attempt, attempt_run, ready_run, asked, delayed, held, task;
+    revocation, attempt, attempt_run, ready_run, answer, asked, delayed, held, task;
 
 DROP TYPE task_state;
 

@@ -112,6 +112,7 @@ CREATE INDEX delayed_due_asking ON delayed (due_at) WHERE asks_to_begin;
 CREATE TABLE asked (
     task_id uuid PRIMARY KEY,
     session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
     question text NOT NULL CHECK (question IN ('begin', 'authentication')),
     attempt smallint NOT NULL,
     -- When the first attempt began; NULL before.
@@ -125,20 +126,38 @@ CREATE TABLE asked (
     -- then is the answer.
     credential text,
     attempted_at timestamptz,
-    CONSTRAINT asked_check CHECK ((question = 'authentication') = (origin IS NOT NULL))
+    CONSTRAINT asked_check CHECK (
+        num_nonnulls(origin, attempted_at) = CASE question WHEN 'authentication' THEN 2 ELSE 0 END)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- Serves the end of those that nobody has answered.
 CREATE INDEX asked_until ON asked (until);
 
 -- Serves an answer that holds for all tasks of a session that wait for the same origin.
-CREATE INDEX asked_by_origin ON asked (session_id, origin) WHERE origin IS NOT NULL;
+CREATE INDEX asked_by_origin ON asked (session_id, origin, attempted_at) WHERE origin IS NOT NULL;
 
 -- Serves a change of the credential that tasks wait for.
-CREATE INDEX asked_by_credential ON asked (credential) WHERE credential IS NOT NULL;
+CREATE INDEX asked_by_credential ON asked (tenant_id, credential, attempted_at)
+WHERE credential IS NOT NULL;
 
 -- Serves the event about all tasks of a session that wait for their client.
 CREATE INDEX asked_by_session ON asked (session_id, task_id);
+
+-- An answer to several questions: all that were asked for attempts before it. The tasks continue in
+-- pages, and the row goes with the last.
+CREATE TABLE answer (
+    id uuid PRIMARY KEY,
+    answered_at timestamptz NOT NULL,
+    -- A client has answered for an origin,
+    session_id uuid,
+    origin text,
+    -- or a tenant has changed the credential of this name.
+    tenant_id uuid,
+    credential text,
+    CONSTRAINT answer_check CHECK (
+        num_nonnulls(session_id, origin) IN (0, 2)
+        AND num_nonnulls(tenant_id, credential) = 2 - num_nonnulls(session_id, origin))
+);
 
 -- Runnable tasks only: a claim never walks past a row that it may not take.
 --

@@ -1,5 +1,5 @@
-DROP TABLE wake_up, delivery_attempt, delivery_log, failure_streak, delivery, signing_secret,
-    subscription;
+DROP TABLE wake_up, delivery_attempt, delivery_log, failure_streak, delivery_restart, delivery,
+    signing_secret, subscription;
 
 -- Kept answers would tell of subscriptions that are there no longer.
 DELETE FROM idempotency_key;

@@ -123,6 +123,18 @@ CREATE TABLE failure_streak (
     paused_until timestamptz
 ) WITH (fillfactor = 50);
 
+-- A subscription whose waiting deliveries are to be due: its receiver is back, or its client has
+-- changed it. They are examined in pages, and the row goes with the last.
+CREATE TABLE delivery_restart (
+    subscription_id uuid PRIMARY KEY,
+    -- What was tried since keeps the wait that this try has set.
+    requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Whether messages that wait for their acknowledgement are sent again too.
+    includes_awaited boolean NOT NULL,
+    -- The last session that was examined.
+    restarted_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+);
+
 -- A message that was not taken at its first try, or was replayed. What is taken at once leaves no
 -- row.
 CREATE TABLE delivery_log (
@@ -155,15 +167,17 @@ CREATE TABLE delivery_log (
 -- Serves the pages of a subscription's logged deliveries.
 CREATE INDEX delivery_log_by_subscription ON delivery_log (subscription_id, id);
 
--- Serves the claim of replays.
+-- Serves the look for due replays.
 CREATE INDEX delivery_log_replay_due ON delivery_log (replay_due_at)
     WHERE replay_due_at IS NOT NULL;
 
 -- Serves the pages of logged deliveries in one state, and the dead that are to be sent again.
 CREATE INDEX delivery_log_by_state ON delivery_log (subscription_id, state, id);
 
--- Serves the cancellation of one subscription's replays.
-CREATE INDEX delivery_log_replay_of ON delivery_log (subscription_id)
+-- Serves the claim and the cancellation of one subscription's replays, in the order in which they
+-- are sent, and the look for the next subscription that has any.
+CREATE INDEX delivery_log_replay_of
+    ON delivery_log (subscription_id, replay_due_at, session_id, sequence)
     WHERE replay_due_at IS NOT NULL;
 
 -- Each try of a message in delivery_log.

@@ -13,6 +13,14 @@ CREATE TABLE timer (
 -- Serves the look for what is due, and for when that will next be so.
 CREATE INDEX timer_due ON timer (kind, due_at);
 
+-- A client that was launched after a force-quit, until all deliveries that waited for it are due.
+CREATE TABLE client_resumption (
+    client_id uuid PRIMARY KEY,
+    launched_at timestamptz NOT NULL,
+    -- The deliveries of its sessions from here on are due, or were tried since the launch.
+    resumed_before uuid NOT NULL
+);
+
 -- A client's statement that it is still working, which delays its suspension.
 CREATE TABLE assertion (
     id uuid PRIMARY KEY,
@@ -116,6 +124,15 @@ CREATE TABLE background_task_run (
     has_expiration_handler boolean NOT NULL,
     cancels_transfers boolean NOT NULL,
     completes_with_transfers boolean NOT NULL,
+    -- Of a run that completes with its transfers: this one is outstanding, or those before it had
+    -- ended when they were looked at one after the other.
+    drained_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    -- Whether none was outstanding since that look began with the first of them, and whether one of
+    -- them has not completed.
+    is_drain_whole boolean NOT NULL DEFAULT true,
+    has_failed_transfer boolean NOT NULL DEFAULT false,
+    -- Whether the rest is to be looked at right away.
+    is_draining boolean NOT NULL DEFAULT false,
     title text,
     subtitle text,
     completed_units bigint,

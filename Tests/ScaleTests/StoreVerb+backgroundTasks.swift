@@ -51,6 +51,17 @@ extension StoreVerb {
                 _ = try await stores.requests.cancelRequests(of: .default, tenant: world.tenant)
                 return 1
             },
+            StoreVerb("cancelRequest") { stores, world in
+                _ = try await submit(stores, world)
+                let pending = try await stores.requests.pendingRequest(
+                    identifier,
+                    of: .default,
+                    tenant: world.tenant
+                )
+                guard let pending else { return 0 }
+                _ = try await stores.requests.cancelRequest(pending, tenant: world.tenant)
+                return 1
+            },
             StoreVerb("dueRequests") { stores, world in
                 _ = try await submit(stores, world)
                 return try await stores.timers.dueRequests().count
@@ -117,7 +128,8 @@ extension StoreVerb {
         change("completeRun") { stores, world, id in
             try await stores.runs.completeRun(id, isSuccessful: true, of: world.tenant)
         },
-        StoreVerb("advanceRuns") { stores, world in
+        // Beside an open run of many transfers, of which one is looked at.
+        StoreVerb("advanceRuns", pages: 1000) { stores, world in
             _ = try await launch(stores, world)
             return try await stores.timers.advanceRuns()
         },

@@ -69,6 +69,7 @@ extension StoreVerb {
         delivery("recordExpired") {
             _ = try await $0.deliveries.recordExpired($1, lease: .seconds(60))
         },
+        delivery("postpone") { try await $0.deliveries.postpone([($1, .seconds(60))]) },
         delivery("releaseDelivery") { _ = try await $0.deliveries.releaseDelivery($1) },
         delivery("recordDeliveryFailed") {
             _ = try await $0.deliveries.recordDeliveryFailed(
@@ -133,17 +134,27 @@ extension StoreVerb {
         StoreVerb("areAnyReplaysDue") { stores, _ in
             try await stores.deliveryLog.areAnyReplaysDue() ? 1 : 0
         },
-        StoreVerb("claimReplays") { stores, world in
+        StoreVerb("replayTurns") { stores, world in
             _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
+            return try await stores.deliveryLog.replayTurns(after: nil, limit: page).turns.count
+        },
+        StoreVerb("claimReplays") { stores, world in
+            let id = world.delivery(0)
+            let delivery = try await stores.deliveryLog.replay(tenant: world.tenant, id: id)
+            guard let delivery else { return 0 }
             return try await stores.deliveryLog.claimReplays(
+                of: delivery.subscription,
                 world.worker.reserve(page),
                 limit: page,
                 lease: .seconds(60)
             ).claims.count * 3
         },
         StoreVerb("recordReplayed") { stores, world in
-            _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
+            let id = world.delivery(0)
+            let delivery = try await stores.deliveryLog.replay(tenant: world.tenant, id: id)
+            guard let delivery else { return 0 }
             let claims = try await stores.deliveryLog.claimReplays(
+                of: delivery.subscription,
                 world.worker.reserve(1),
                 limit: 1,
                 lease: .seconds(60)
@@ -154,7 +165,6 @@ extension StoreVerb {
         },
         StoreVerb("cancelReplays") { stores, world in
             try await stores.deliveryLog.cancelReplays(of: world.subscription(1))
-            return 1
         },
         // The tenant's subscriptions are counted up to its quota.
         StoreVerb("createSubscription", pages: 60_000) { stores, world in
@@ -177,6 +187,17 @@ extension StoreVerb {
                 change
             )
             return 1
+        },
+        // The tenant's subscription has a delivery of each session: two pages are examined.
+        StoreVerb("continueRestarts", pages: 5000) { stores, world in
+            var change = SubscriptionChange()
+            change.url = "https://other.test/"
+            _ = try await stores.subscriptions.changeSubscription(
+                tenant: world.tenant,
+                id: world.subscription(0),
+                change
+            )
+            return try await stores.deliveries.continueRestarts()
         },
         StoreVerb("deleteSubscription") { stores, world in
             _ = try await stores.subscriptions.deleteSubscription(

@@ -55,6 +55,7 @@ extension StoreVerb {
                 _ = try await stores.clients.enterBackground(tenant: world.tenant, id: .default)
                 return 1
             },
+            // Beside many sessions of the client that have ended.
             StoreVerb("forceQuit", pages: 60_000) { stores, world in
                 try await quit(stores, world)
             },
@@ -70,7 +71,14 @@ extension StoreVerb {
                 _ = try await stores.clients.launch(tenant: world.tenant, id: client)
                 return 2 * count
             },
-            // Each of the client's sessions is examined.
+            StoreVerb("resumeDeliveries", pages: 120_000) { stores, world in
+                let count = try await quit(stores, world)
+                guard let client = ClientID("tablet") else { return 0 }
+                _ = try await stores.clients.launch(tenant: world.tenant, id: client)
+                _ = try await stores.resumptions.resumeDeliveries()
+                return 2 * count
+            },
+            // Each of the client's living sessions is examined.
             StoreVerb("launch(a client of many sessions)", pages: 1_000_000) { stores, world in
                 _ = try await stores.clients.enterBackground(tenant: world.tenant, id: .default)
                 _ = try await stores.clients.launch(tenant: world.tenant, id: .default)
@@ -145,7 +153,7 @@ extension StoreVerb {
                 try await stores.tenants.setCertificateAuthorities(nil, tenant: world.tenant)
                 return 1
             },
-            StoreVerb("putCredential", pages: 20_000) { stores, world in
+            StoreVerb("putCredential") { stores, world in
                 _ = try await stores.credentials.putCredential(
                     tenant: world.tenant,
                     name: "c7",
@@ -154,7 +162,7 @@ extension StoreVerb {
                     secret: [1]
                 )
                 // The tasks of `large` that have waited for it.
-                return 1 + world.tasks / 20 / 1000 * 2
+                return min(world.tasks / 100 * 2, AnswerStore.continuedMax)
             },
             StoreVerb("deleteCredential") { stores, world in
                 _ = try await stores.credentials.deleteCredential(tenant: world.tenant, name: "c7")

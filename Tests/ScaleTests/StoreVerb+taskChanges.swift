@@ -36,6 +36,14 @@ extension StoreVerb {
             try await stores.stagedBodies.forget([world.large(.suspended)])
             return 1
         },
+        StoreVerb("bodiesToForget", pages: 1000) { stores, world in
+            try await stores.stagedBodies.reserve(
+                1000,
+                for: world.large(.suspended),
+                of: world.tenant
+            )
+            return try await stores.stagedBodies.bodiesToForget(after: nil).remains.count
+        },
         StoreVerb("endWait") { stores, world in
             for state in [TransferState.waitingForRetry, .waitingToBegin] {
                 try await stores.testHooks.endWait(of: world.large(state), tenant: world.tenant)
@@ -141,12 +149,11 @@ extension StoreVerb {
             return 1
         },
         StoreVerb("answerChallenge") { stores, world in
-            _ = try await stores.decisions.answerChallenge(
-                tenant: world.tenant,
-                id: world.large(.waitingForAuthentication),
-                with: .given(.bearer, secret: [1])
-            )
-            return 1
+            try await answerChallenge(stores, world)
+        },
+        StoreVerb("continueAnswered") { stores, world in
+            let first = try await answerChallenge(stores, world)
+            return try await first + stores.answers.continueAnswered()
         },
         StoreVerb("refuseChallenge") { stores, world in
             _ = try await stores.decisions.refuseChallenge(
@@ -194,6 +201,21 @@ extension StoreVerb {
             return 2 * taken.items.count
         },
     ]
+
+    /// Answers for one of the origins that tasks of `large` wait for.
+    ///
+    /// - Returns: how many tasks continue at once.
+    private static func answerChallenge(
+        _ stores: Stores,
+        _ world: ScaleWorld
+    ) async throws -> Int {
+        _ = try await stores.decisions.answerChallenge(
+            tenant: world.tenant,
+            id: world.large(.waitingForAuthentication),
+            with: .given(.bearer, secret: [1])
+        )
+        return min(world.tasks / 100 * 3, 1 + AnswerStore.continuedMax)
+    }
 
     private static func takeSome(
         _ stores: Stores,

@@ -8,6 +8,8 @@ package final class EngineStores: Sendable {
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
+    package let answers: AnswerStore
+    package let deliveries: DeliveryStore
     package let idempotency: IdempotencyStore
     package let credentials: CredentialStore
     package let queue: QueueStore
@@ -26,6 +28,7 @@ package final class EngineStores: Sendable {
     package let verification: VerificationStore
     package let counts: CountStore
     package let timers: TimerStore
+    package let resumptions: ResumptionStore
     package let runs: RunStore
     package let assertions: AssertionStore
     package let audit: AuditStore
@@ -38,6 +41,8 @@ package final class EngineStores: Sendable {
         cancellations = CancellationStore(database)
         bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)
+        answers = AnswerStore(database)
+        deliveries = DeliveryStore(database)
         idempotency = IdempotencyStore(database)
         credentials = CredentialStore(database)
         queue = QueueStore(database)
@@ -56,6 +61,7 @@ package final class EngineStores: Sendable {
         verification = VerificationStore(database)
         counts = CountStore(database)
         timers = TimerStore(database)
+        resumptions = ResumptionStore(database)
         runs = RunStore(database)
         assertions = AssertionStore(database)
         audit = AuditStore(database)

@@ -16,6 +16,11 @@ extension TransferEngine {
                 every: configuration.heartbeatInterval,
                 watcher.cancelTransfers
             ),
+            Chore(
+                "deliveries of launched clients",
+                every: configuration.heartbeatInterval,
+                resumeDeliveries
+            ),
             Chore("ended runs", every: .seconds(60)) { () throws(StoreError) in
                 let removed = try await stores.runs.pruneRuns(
                     endedBefore: EngineConfiguration.runRetention
@@ -33,6 +38,13 @@ extension TransferEngine {
             chores.append(Chore("network probe", every: NetworkProbe.interval, probe.turn))
         }
         return chores
+    }
+
+    /// Makes a page of the deliveries due of each client that was launched after a force-quit.
+    private func resumeDeliveries() async throws(StoreError) -> Chore.Next {
+        let isMore = try await stores.resumptions.resumeDeliveries()
+        if isMore { onEvents() }
+        return Chore.Next(isMore: isMore)
     }
 
     private var networkProbe: NetworkProbe? {
@@ -75,10 +87,23 @@ extension TransferEngine {
                 let removed = try await stores.bulkOperations.pruneBulkOperations()
                 return Chore.Next(isMore: removed == BulkOperationStore.pruneMax)
             },
+            Chore("answered questions", every: heartbeat) { () throws(StoreError) in
+                let continued = try await stores.answers.continueAnswered()
+                if continued > 0 {
+                    onEvents()
+                    promoter.onRunnable()
+                }
+                return Chore.Next(isMore: continued > 0)
+            },
+            Chore("waiting deliveries", every: heartbeat) { () throws(StoreError) in
+                let pages = try await stores.deliveries.continueRestarts()
+                if pages > 0 { onEvents() }
+                return Chore.Next(isMore: pages > 0)
+            },
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
                 let failed = try await stores.decisions.failUnanswered()
                 if failed > 0 { onEvents() }
-                return Chore.Next(isMore: failed == DecisionStore.unansweredMax)
+                return Chore.Next(isMore: failed >= DecisionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat, removeAbandonedParts),
             Chore("idle packs", every: .seconds(60)) { () throws(StoreError) in

@@ -121,6 +121,9 @@ package struct TransferEngine: Service {
     /// followed.
     package var databaseClockAhead: Double? { promoter.clock.clock.withLock(\.ahead) }
 
+    /// Whether the network can be reached, as the last probe found; true without any.
+    package var isNetworkReachable: Bool { network.isReachable }
+
     /// Looks for new work and for cancellations now rather than at the next poll.
     package func wake() {
         wake(for: [.work, .control, .timers])

@@ -72,6 +72,18 @@ extension Pruner {
         } catch {
             logger.warning("upload bodies not checked", metadata: ["error": "\(error)"])
         }
+        try await forgetBodies()
+    }
+
+    /// Removes what is known of bodies whose tasks have ended or are gone, also of those that have
+    /// no file to be found by.
+    private func forgetBodies() async throws(StoreError) {
+        var place: TaskID?
+        repeat {
+            let page = try await stores.stagedBodies.bodiesToForget(after: place)
+            try await stores.stagedBodies.forget(await files.remove(page.remains))
+            place = page.position
+        } while place != nil && !Task.isCancelled
     }
 
     /// Removes the packs that have neither results nor a writer; nothing in them has to be asked about.

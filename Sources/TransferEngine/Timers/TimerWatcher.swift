@@ -22,21 +22,35 @@ struct TimerWatcher: Sendable {
     func turn() async throws(StoreError) -> Chore.Next {
         guard let wait = try await timers.untilNextTimer() else { return .after(interval) }
         guard wait == .zero else { return .after(min(wait, interval)) }
-        var count = try await timers.advanceClients()
-        count += try await timers.advanceRuns()
-        let requests = try await timers.dueRequests()
-        if !requests.isEmpty {
-            let conditions = LaunchConditions(
-                hasNetwork: network.isReachable,
-                isCapacityIdle: isCapacityIdle
-            )
-            count += try await timers.decide(
-                requests.map { ($0, LaunchDecision($0, conditions)) }
-            )
+        var count = 0
+        var failure: StoreError?
+        // One kind that cannot be looked at holds up no other.
+        let parts: [() async throws(StoreError) -> Int] = [
+            timers.advanceClients, timers.advanceRuns, launchDue,
+        ]
+        for advance in parts {
+            do throws(StoreError) {
+                count += try await advance()
+            } catch {
+                failure = failure ?? error
+            }
         }
-        guard count > 0 else { return .after(Self.pauseMin) }
-        onEvents()
-        return .more
+        if count > 0 { onEvents() }
+        if let failure { throw failure }
+        return count > 0 ? .more : .after(Self.pauseMin)
+    }
+
+    /// Decides about the requests whose time has come.
+    ///
+    /// - Returns: the number of decisions that were carried out.
+    private func launchDue() async throws(StoreError) -> Int {
+        let requests = try await timers.dueRequests()
+        guard !requests.isEmpty else { return 0 }
+        let conditions = LaunchConditions(
+            hasNetwork: network.isReachable,
+            isCapacityIdle: isCapacityIdle
+        )
+        return try await timers.decide(requests.map { ($0, LaunchDecision($0, conditions)) })
     }
 
     /// Cancels a page of the transfers of runs that have expired.

@@ -7,6 +7,8 @@ import TransferWire
 /// The routes of `/v1/background-tasks/requests`.
 struct BackgroundTaskRequestRoutes: Sendable {
     let stores: APIStores
+    /// Whether the network can be reached; nil if this instance does not know.
+    let hasNetwork: @Sendable () -> Bool?
     let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
@@ -76,22 +78,18 @@ struct BackgroundTaskRequestRoutes: Sendable {
     /// Launches a request that may not wait, or cancels it.
     private func launchAtOnce(_ pending: PendingRequest, _ tenant: TenantID) async throws {
         var reason: RequestWait.Reason?
+        // What nobody here knows to be there may have to be waited for.
+        let conditions = LaunchConditions(hasNetwork: hasNetwork() ?? false)
         for request in try await stores.timers.dueRequests(only: pending.id) {
-            let decision = LaunchDecision(request)
+            let decision = LaunchDecision(request, conditions)
             switch decision {
-            case .launch: _ = try await stores.timers.decide([(request, decision)])
+            case .launch:
+                _ = try await stores.timers.decide([(request, decision)], waits: true)
             case .wait(let obstacle, _): reason = obstacle
             case .skip: break
             }
         }
-        let identifier = pending.request.identifier
-        let left = try await stores.requests.pendingRequest(
-            identifier,
-            of: pending.client,
-            tenant: tenant
-        )
-        guard left?.id == pending.id else { return }
-        _ = try await stores.requests.cancelRequests(identifier, of: pending.client, tenant: tenant)
+        guard try await stores.requests.cancelRequest(pending, tenant: tenant) else { return }
         throw Problem(
             .immediateRunIneligible,
             reason.map {
@@ -153,7 +151,7 @@ extension RequestWait.Reason {
         case .date: "its date is not reached"
         case .interval: "the time since its last launch is too short"
         case .relaunch: "nobody accepted its last launch, and the next one is due later"
-        case .network: "the service cannot reach the network"
+        case .network: "the network is not known to be reachable"
         case .capacity: "the capacity of the tenant is busy"
         case .run: "a launch of the identifier is running"
         case .budget: "the client has \(BackgroundTaskRun.openMax) open runs"

@@ -34,6 +34,7 @@ package struct TransferAPI: Sendable {
     let connections: ConnectionRegistry
     private let counters: RequestCounters
     private let tell: @Sendable (Set<Signal>) -> Void
+    private let hasNetwork: @Sendable () -> Bool?
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let presence: TenantPresence
@@ -60,6 +61,7 @@ package struct TransferAPI: Sendable {
     ///   - presence: told which tenants have requests.
     ///   - counters: count the requests.
     ///   - tell: called after a commit with what it may have left to look at.
+    ///   - hasNetwork: whether the network can be reached; nil if this instance does not know.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - page: the files of the page at `/`; nil for none.
@@ -81,6 +83,7 @@ package struct TransferAPI: Sendable {
         presence: TenantPresence,
         counters: RequestCounters = RequestCounters(),
         tell: @escaping @Sendable (Set<Signal>) -> Void,
+        hasNetwork: @escaping @Sendable () -> Bool? = { true },
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         page: PageFiles? = nil,
@@ -107,6 +110,7 @@ package struct TransferAPI: Sendable {
         self.presence = presence
         self.counters = counters
         self.tell = tell
+        self.hasNetwork = hasNetwork
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.page = page
@@ -120,7 +124,8 @@ package struct TransferAPI: Sendable {
         ClientRoutes(stores: stores, tell: tell).add(to: router)
         AssertionRoutes(stores: stores, tell: tell).add(to: router)
         HandlerRoutes(stores: stores).add(to: router)
-        BackgroundTaskRequestRoutes(stores: stores, tell: tell).add(to: router)
+        BackgroundTaskRequestRoutes(stores: stores, hasNetwork: hasNetwork, tell: tell)
+            .add(to: router)
         RunRoutes(stores: stores, tell: tell).add(to: router)
         BackgroundSettingsRoutes(stores: stores, tell: tell).add(to: router)
         HostRoutes(stores: stores).add(to: router)
@@ -155,15 +160,7 @@ package struct TransferAPI: Sendable {
         ).add(to: router)
         AnswerRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
         CredentialRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
-        ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
-        BodyRoutes(
-            stores: stores,
-            container: container,
-            staged: StagedBytes(in: container),
-            bytesMax: uploadBytesMax,
-            tell: tell,
-            threads: .singleton
-        ).add(to: router)
+        addContent(to: router)
         EventRoutes(
             stores: stores,
             watch: watch.events,
@@ -184,6 +181,18 @@ package struct TransferAPI: Sendable {
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         if let page { PageRoutes(files: page).add(to: router) }
         return router
+    }
+
+    private func addContent(to router: Router<APIContext>) {
+        ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
+        BodyRoutes(
+            stores: stores,
+            container: container,
+            staged: StagedBytes(in: container),
+            bytesMax: uploadBytesMax,
+            tell: tell,
+            threads: .singleton
+        ).add(to: router)
     }
 
     /// Returns the responder to requests: the routes behind authentication.

@@ -49,6 +49,9 @@ extension TaskRequest {
         case .download, .data:
             source = body?.content { refuse("body\($0)", $1) }.map(data)
             if source != nil, method == "HEAD" { refuse("body", "Must not go with HEAD.") }
+            if kind == .download, options.checksums != nil, method == "HEAD" {
+                refuse("checksums", "Must not go with HEAD, which brings no bytes to check.")
+            }
             if source != nil, resumeData != nil {
                 refuse("resume_data", "Must not go with a body; its response is not resumed.")
             }

@@ -79,7 +79,9 @@ extension TransferTask {
             return "Attempt \(attempt) did not succeed\(cause); the next one begins"
                 + (time.map { " at \($0)." } ?? " later.")
         case .waitingForConnectivity:
-            return "The host cannot be reached; it is tried again"
+            let isOutOfService = failure?.httpStatus == 503
+            let cause = isOutOfService ? "answers that it is out of service" : "cannot be reached"
+            return "The host \(cause); it is tried again"
                 + (time.map { " at \($0), or as soon as another task reaches it." } ?? " later.")
         case .waitingToBegin:
             return "The client is asked whether the task is to begin; it fails without an answer"

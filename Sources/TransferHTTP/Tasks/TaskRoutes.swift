@@ -120,8 +120,11 @@ struct TaskRoutes: Sendable {
         let tenant = caller.tenant
         let task = try await stores.tasks.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, id, tenant) }
-        // A request without a slot is answered without waiting.
-        if !task.state.isTerminal, let slot = try? slots.take(for: tenant) {
+        if !task.state.isTerminal {
+            // A request without a slot is answered without waiting, and is not told that it waited.
+            guard let slot = try? slots.take(for: tenant) else {
+                return try await document(of: task, id, tenant)
+            }
             defer { withExtendedLifetime(slot) {} }
             let key = keys.hold(caller)
             let known = task.state

@@ -21,7 +21,8 @@ package enum LaunchDecision: Equatable, Sendable {
         }
         let lateness = facts.now.timeIntervalSince(request.occurrenceAt)
         if let recurrence = request.recurrence, recurrence.missed == .skip,
-            request.reason == .date,
+            // These waits are its own, and end later than its occurrence.
+            request.reason != .interval, request.reason != .relaunch,
             lateness > (Recurrence.missedAfter + recurrence.jitter) / .seconds(1)
         {
             self = .skip(next: next)

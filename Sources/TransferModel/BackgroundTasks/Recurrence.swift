@@ -44,9 +44,9 @@ package struct Recurrence: Equatable, Sendable {
     package func first(earliest: Date?, now: Date) -> Date? {
         switch rule {
         case .every: earliest ?? now
-        // An occurrence at the earliest begin itself counts.
+        // An occurrence at the earliest begin itself counts, and none that is past.
         case .cron(let cron, let zone):
-            cron.next(after: earliest.map { $0 - 1 } ?? now, in: zone)
+            cron.next(after: earliest.map { max($0 - 1, now) } ?? now, in: zone)
         }
     }
 

@@ -2,6 +2,8 @@
 package struct ReplayClaim: Sendable {
     package let delivery: DeliveryID
     package let subscription: SubscriptionID
+    /// The tenant whose subscription it is.
+    package let tenant: TenantID
     package let session: SessionID
     /// The number of the last event in the message.
     package let sequence: Int64
@@ -17,6 +19,7 @@ package struct ReplayClaim: Sendable {
     package init(
         delivery: DeliveryID,
         subscription: SubscriptionID,
+        tenant: TenantID,
         session: SessionID,
         sequence: Int64,
         batchFirst: Int64? = nil,
@@ -27,6 +30,7 @@ package struct ReplayClaim: Sendable {
     ) {
         self.delivery = delivery
         self.subscription = subscription
+        self.tenant = tenant
         self.session = session
         self.sequence = sequence
         self.batchFirst = batchFirst

@@ -30,6 +30,8 @@ extension BackgroundTaskRequestStore {
             INSERT INTO timer (subject, kind, due_at)
             SELECT q.id, 'request', q.due_at FROM background_task_request q
             WHERE q.id = (\(Self.selectID(where: isOwned)))
+                -- One that stays because its successor is refused may have been launched.
+                AND q.due_at IS NOT NULL
             ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
             """,
             """
@@ -179,6 +181,20 @@ extension BackgroundTaskRequestStore {
             ),
         ])
         return rows[0].isEmpty ? nil : rows[1].affectedCount
+    }
+
+    /// Cancels this very submission if it is still pending, and none that has replaced it.
+    ///
+    /// - Returns: whether it was pending.
+    package func cancelRequest(
+        _ pending: PendingRequest,
+        tenant: TenantID
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run([
+            ClientStore.lock(pending.client, of: tenant),
+            Self.cancel(where: "q.id = \(pending.id.uuid) AND num_nulls(q.due_at) = 0"),
+        ])
+        return rows[1].affectedCount == 1
     }
 
     /// Returns the statement that removes the requests `q` of locked clients, with their timers.

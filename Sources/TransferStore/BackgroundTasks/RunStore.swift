@@ -181,7 +181,11 @@ extension RunStore {
         let rows = try await perform(
             id,
             of: tenant,
-            to: "accepted_at = coalesce(r.accepted_at, clock_timestamp())",
+            to: """
+                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                -- Those that are linked are looked at from the first one on.
+                drained_before = \(UUID.zero), is_drain_whole = true, has_failed_transfer = false
+                """,
             then: [
                 """
                 WITH new AS MATERIALIZED (\(wanted) WHERE NOT EXISTS (\(isLinked))),
@@ -276,25 +280,31 @@ extension RunStore {
     }
 
     /// The next moment at which an open run `r` has to be looked at.
+    ///
+    /// An announcement that is still to be made is due even when its time is past. It is made of
+    /// accepted runs only, and a cursor may accept one at any time.
     static func nextLook(_ run: Query) -> Query {
         let r = run
         return """
             least(\(r).deadline_at,
-                CASE WHEN \(r).has_expiration_handler
-                    AND clock_timestamp() < \(r).deadline_at - \(notice)
-                    THEN \(r).deadline_at - \(notice) END,
+                CASE WHEN \(r).has_expiration_handler AND NOT \(r).is_expiring
+                    THEN CASE WHEN num_nulls(\(r).accepted_at) = 0
+                        THEN \(r).deadline_at - \(notice)
+                        ELSE greatest(\(r).deadline_at - \(notice),
+                            clock_timestamp() + \(lookInterval)) END END,
                 CASE WHEN clock_timestamp() < \(r).launched_at + \(acceptTime)
                     THEN \(r).launched_at + \(acceptTime) END,
-                CASE WHEN \(r).completes_with_transfers
-                    THEN clock_timestamp() + \(drainInterval) END)
+                CASE WHEN \(r).completes_with_transfers THEN clock_timestamp()
+                    + CASE WHEN \(r).is_draining THEN interval '0 s' ELSE \(lookInterval) END END)
             """
     }
 
     static let notice: Query = "\(BackgroundTaskRun.notice.milliseconds) * interval '1 ms'"
     static let acceptTime: Query =
         "\(BackgroundTaskRun.acceptTimeMax.milliseconds) * interval '1 ms'"
-    /// The time between two looks at whether the transfers of a run have ended.
-    private static let drainInterval: Query = "interval '1 s'"
+    /// The time between two looks at what nobody tells: whether the transfers of a run have ended,
+    /// and whether it was accepted.
+    private static let lookInterval: Query = "interval '1 s'"
 
     /// Returns the details of an event about a run in columns of `row`.
     static func details(_ row: Query, run: Query) -> Query {

@@ -15,6 +15,8 @@ extension ClientStore {
     /// cancelled, the sessions accept nothing new, and none of their events is delivered until the
     /// client is launched.
     ///
+    /// Sessions that have ended already are left as they are.
+    ///
     /// From the commit on all that is decided, under the row locks of the sessions' counters, and
     /// none of their tasks begins. A page of each session is cancelled at once, the rest by
     /// ``continueCancellations()``.
@@ -38,7 +40,7 @@ extension ClientStore {
         )
         let quit: [Query] = [
             """
-            WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit")),
+            WITH \(Self.lockLiving(of: id, tenant, where: "NOT p.is_force_quit")),
             marked AS (
                 UPDATE session_progress p SET is_force_quit = true
                 FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
@@ -83,22 +85,17 @@ extension ClientStore {
             SELECT id, 'request', clock_timestamp() FROM again
             ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
             """,
-            // An instance that is delivering finds its claim gone; pending events wait for the
-            // launch.
-            """
-            UPDATE delivery d SET
-                worker = NULL, fence = NULL,
-                due_at = clock_timestamp() + \(DeliveryStore.awayPause.milliseconds) * interval '1 ms'
-            FROM (\(Self.selectLogs(of: id, tenant))) s
-            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-            WHERE d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
-                AND d.due_at IS NOT NULL
-            """,
+            Self.takeDeliveries(of: id, tenant),
         ]
         let rows = try await database.run(
             [Self.lock(id, of: tenant)] + move + quit + more + [Self.selectClient(tenant, id)]
         )
         guard let client = try first(rows[rows.count - 1]) else { return nil }
+        // Repeated under the client's lock, for claims that were made beside the force-quit and had
+        // seen the client as it was.
+        _ = try await database.run([
+            Self.lock(id, of: tenant), Self.takeDeliveries(of: id, tenant),
+        ])
         let sessions = try await sessionsToCancel(of: id, tenant, limit: Self.forceQuitSessionsMax)
         for session in sessions { await CancellationStore(database).beginCancellation(of: session) }
         return client
@@ -106,8 +103,9 @@ extension ClientStore {
 
     /// Records that a client is running again.
     ///
-    /// After a force-quit its sessions accept tasks again, and their pending deliveries are due. A
-    /// client that was not running is told which of its tasks wait for it.
+    /// After a force-quit its sessions accept tasks again, and their pending deliveries become due,
+    /// those of many by ``ResumptionStore/resumeDeliveries()``. A client that was not running is told which of its
+    /// tasks wait for it.
     ///
     /// - Returns: the client as it then is, unchanged when it is being removed, or nil when the
     ///   tenant has none of that name.
@@ -139,9 +137,14 @@ extension ClientStore {
                 c.lifecycle = \(before.lifecycle.rawValue) AND c.lifecycle <> 'active'
                 """
         )
+        let isActive: Query = """
+            EXISTS (
+                SELECT 1 FROM client c
+                WHERE \(Self.isNamed(id, tenant)) AND c.lifecycle = 'active')
+            """
         let launch: [Query] = [
             """
-            WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
+            WITH \(Self.lockLiving(of: id, tenant, where: "p.is_force_quit AND \(isActive)"))
             UPDATE session_progress p SET is_force_quit = false
             FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
@@ -153,79 +156,41 @@ extension ClientStore {
                 WHERE q.waits_for = 'client_force_quit' AND q.client_id = (
                     SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))))
             """,
-            // A delivery that waits for another reason keeps its schedule, however often a client
-            // launches.
-            before.lifecycle == .forceQuit ? Self.makeDue(of: id, tenant) : "SELECT 1",
         ]
+        // A delivery that waits for another reason keeps its schedule, however often a client
+        // launches.
+        let resumption =
+            before.lifecycle == .forceQuit ? ResumptionStore.resume(id, of: tenant) : []
         let rows = try await database.run(
-            [Self.lock(id, of: tenant)] + move + launch + [Self.selectClient(tenant, id)]
+            [Self.lock(id, of: tenant)] + move + launch + resumption
+                + [Self.selectClient(tenant, id)]
         )
         guard let client = try first(rows[rows.count - 1]), client.lifecycle == .active else {
             return nil
         }
-        // Repeated on its own, so that it waits for a claim that has seen the client as it was, and
-        // undoes the waits which that claim has set.
         if before.lifecycle == .forceQuit {
-            _ = try await database.run(Self.makeDue(of: id, tenant))
+            await ResumptionStore(database).beginResuming(client.log.uuid)
         }
         return client
     }
 
-    /// Makes the waiting deliveries of a client's sessions due, and also those that are due
-    /// already, because a claim may be setting them to wait right now.
+    /// Locks the counters of a client's living sessions in the order used everywhere; offers
+    /// `locked`.
     ///
-    /// An unacknowledged end is reported again, because the process that worked on it is gone.
-    private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
-        """
-        UPDATE delivery d SET due_at = clock_timestamp()
-        FROM (
-            SELECT s.id AS session_id, b.id AS subscription_id
-            FROM (\(selectLogs(of: client, tenant))) s
-            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-            WHERE \(isActive)
-            UNION ALL
-            -- What its own subscriptions are told of the tenant's events.
-            SELECT s.tenant_id, s.id FROM subscription s
-            WHERE s.is_living AND s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-                AND \(isActive)
-        ) x
-        WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
-            AND d.session_id = ANY (ARRAY[x.session_id])
-            AND d.due_at IS NOT NULL AND d.fence IS NULL
-        """
-    }
-
-    /// Selects the logs of a client, those of its sessions and its own.
-    private static func selectLogs(of client: ClientID, _ tenant: TenantID) -> Query {
-        """
-        SELECT s.id, s.tenant_id, s.client, s.identifier FROM session s
-        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-        UNION ALL
-        SELECT c.id, c.tenant_id, c.identifier, NULL FROM client c
-        WHERE \(isNamed(client, tenant))
-        """
-    }
-
-    /// Whether the client of a session or subscription `s` is active, either before this
-    /// transaction or because of it.
-    private static let isActive: Query = """
-        EXISTS (
-            SELECT 1 FROM client c WHERE c.tenant_id = s.tenant_id AND c.identifier = s.client
-                AND c.lifecycle = 'active')
-        """
-
-    /// Locks the counters of a client's sessions in the order used everywhere; offers `locked`.
-    private static func lockSessions(
+    /// A session that has ended takes no tasks, and those it has left are being cancelled.
+    private static func lockLiving(
         of client: ClientID,
         _ tenant: TenantID,
         where condition: Query
     ) -> Query {
         """
+        living AS MATERIALIZED (
+            \(selectLiving("x.id", of: client, tenant)) LIMIT \(Quota.sessionsMax)
+        ),
         locked AS MATERIALIZED (
-            SELECT p.session_id
-            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(condition)
-            ORDER BY s.id FOR UPDATE OF p
+            SELECT p.session_id FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY(SELECT l.id FROM living l)) AND \(condition)
+            ORDER BY p.session_id FOR UPDATE OF p
         )
         """
     }
@@ -257,15 +222,60 @@ extension ClientStore {
     ) async throws(StoreError) -> [SessionID] {
         let rows = try await database.run(
             """
-            SELECT s.id
-            FROM cancellation c
-            JOIN session s ON s.id = ANY (ARRAY[c.session_id])
-            JOIN session_progress p ON p.session_id = ANY (ARRAY[c.session_id])
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND p.is_force_quit
-                AND \(CancellationStore.isAnyLeft)
-            ORDER BY s.id LIMIT \(limit)
+            -- No joins, which might look at all sessions of the client.
+            SELECT c.session_id FROM cancellation c
+            WHERE (SELECT s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    FROM session s WHERE s.id = c.session_id)
+                AND (SELECT p.is_force_quit AND \(CancellationStore.isAnyLeft)
+                    FROM session_progress p WHERE p.session_id = c.session_id)
+            ORDER BY c.session_id LIMIT \(limit)
             """
         )
-        return try rows.map { row throws(StoreError) in try row.session("id") }
+        return try rows.map { row throws(StoreError) in try row.session("session_id") }
+    }
+
+    /// Selects `columns` of the living sessions `x` of a client.
+    ///
+    /// The order is that of the indexes which tell living sessions from ended ones.
+    static func selectLiving(_ columns: Query, of client: ClientID, _ tenant: TenantID) -> Query {
+        """
+        SELECT \(columns) FROM session x
+        WHERE x.tenant_id = \(tenant.uuid) AND x.client = \(client.name)
+            AND x.invalidated_at IS NULL
+        ORDER BY x.tenant_id, x.client, x.identifier COLLATE "C"
+        """
+    }
+
+    /// Returns the statement that takes the deliveries of a force-quit client away from the
+    /// instances that are at work on them, so that these find their claims gone.
+    ///
+    /// It goes through the claims of all instances, of which each has a bounded number. What nobody
+    /// has claimed is set to wait by the claim that meets it.
+    static func takeDeliveries(of client: ClientID, _ tenant: TenantID) -> Query {
+        """
+        WITH claimed AS MATERIALIZED (
+            SELECT d.subscription_id, d.session_id FROM delivery d WHERE d.worker IS NOT NULL
+        ),
+        taken AS MATERIALIZED (
+            SELECT x.subscription_id, x.session_id FROM claimed x
+            WHERE (SELECT s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    FROM session s WHERE s.id = x.session_id)
+                OR (SELECT c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                    FROM client c WHERE c.id = x.session_id)
+                OR (SELECT b.tenant_id = \(tenant.uuid) AND b.client = \(client.name)
+                        AND b.tenant_id = x.session_id
+                    FROM subscription b WHERE b.id = x.subscription_id)
+        )
+        UPDATE delivery d SET
+            worker = NULL, fence = NULL,
+            due_at = clock_timestamp() + \(DeliveryStore.awayPause.milliseconds) * interval '1 ms'
+        FROM taken x
+        WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
+            AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence IS NOT NULL
+            AND EXISTS (
+                SELECT 1 FROM client c
+                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                    AND c.lifecycle = 'force_quit')
+        """
     }
 }

@@ -12,7 +12,8 @@ package struct CredentialStore: Sendable {
 
 extension CredentialStore {
     /// Stores a credential under its name, replacing an older one, and lets the tasks continue that
-    /// have waited for it.
+    /// have waited for it: the first of them at once, the rest with
+    /// ``AnswerStore/continueAnswered()``.
     ///
     /// - Returns: the credential, and whether there was none of that name.
     package func putCredential(
@@ -34,7 +35,9 @@ extension CredentialStore {
                 "SELECT 1 FROM credential x WHERE x.tenant_id = \(tenant.uuid) AND x.name IS NOT NULL",
             maximum: Quota.credentialsMax
         )
+        let answer = UUID.version7()
         let rows = try await database.run([
+            AnswerStore.lockQuestions(of: tenant),
             """
             INSERT INTO credential AS c (id, tenant_id, name, kind, form, origins, secret)
             SELECT
@@ -51,23 +54,16 @@ extension CredentialStore {
                 refreshing_until = NULL, failure = NULL
             RETURNING id = \(id) AS is_created
             """,
-            """
-            WITH begun AS (
-                DELETE FROM asked q USING task t
-                WHERE q.credential = \(name) AND t.id = ANY (ARRAY[q.task_id])
-                    AND t.tenant_id = \(tenant.uuid)
-                RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
-                    \(CountStore.state(ofAsked: "q")) AS state
-            ),
-            \(DecisionStore.queueAnswered)
-            SELECT task_id FROM begun
-            """,
+            AnswerStore.storeAnswer(answer, credential: name, of: tenant),
             "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\"",
         ])
-        guard let created = rows[0].first else {
+        if rows[2].affectedCount > 0 {
+            await AnswerStore(database).beginContinuing(with: answer)
+        }
+        guard let created = rows[1].first else {
             throw .quotaExceeded(Quota(.credentials, maximum: Quota.credentialsMax))
         }
-        guard let row = rows[2].first else {
+        guard let row = rows[3].first else {
             throw StoreError(decoding: "a credential that was just written is not there")
         }
         return (try Credential(row), try created.decode("is_created"))

@@ -3,6 +3,9 @@ import Postgres
 package import TransferModel
 
 extension DeliveryLogStore {
+    /// The most replays that are cancelled at once.
+    private static let cancelMax = 1000
+
     /// Schedules a message to be sent again, at once and outside the order of its session.
     ///
     /// - Returns: the delivery as it then is, or nil when the tenant has none of that name.
@@ -67,11 +70,62 @@ extension DeliveryLogStore {
         ).isEmpty
     }
 
-    /// Gives due replays to this instance for the duration of `lease`, in the order of their
-    /// events, including those of disabled subscriptions.
+    /// Returns the subscriptions with due replays among the next `limit` that have any.
+    package func replayTurns(
+        after subscription: SubscriptionID?,
+        limit: Int
+    ) async throws(StoreError) -> ReplayTurns {
+        let start = subscription?.uuid ?? UUID.zero
+        // One look-up for each subscription, however many replays it has.
+        let rows = try await database.run(
+            """
+            WITH RECURSIVE turn AS (
+                SELECT x.subscription_id FROM (\(Self.nextReplayed(after: "\(start)"))) x
+                UNION ALL
+                SELECT x.subscription_id FROM turn t
+                CROSS JOIN LATERAL (\(Self.nextReplayed(after: "t.subscription_id"))) x
+            )
+            SELECT t.subscription_id, b.tenant_id, EXISTS (
+                SELECT 1 FROM delivery_log l
+                WHERE l.subscription_id = ANY (ARRAY[t.subscription_id])
+                    AND l.replay_due_at <= clock_timestamp()
+            ) AS is_due
+            FROM (SELECT subscription_id FROM turn LIMIT \(limit)) t
+            LEFT JOIN subscription b ON b.id = ANY (ARRAY[t.subscription_id])
+                AND \(Fragment.isLivingSubscriptionByKey)
+            ORDER BY t.subscription_id
+            """
+        )
+        var turns: [ReplayTurns.Turn] = []
+        var last: SubscriptionID?
+        for row in rows {
+            let id = SubscriptionID(try row.decode("subscription_id", as: UUID.self))
+            last = id
+            guard try row.decode("is_due", as: Bool.self) else { continue }
+            let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self).map {
+                TenantID($0)
+            }
+            turns.append(ReplayTurns.Turn(subscription: id, tenant: tenant))
+        }
+        return ReplayTurns(turns: turns, last: rows.count < limit ? nil : last)
+    }
+
+    /// Selects the next subscription that has replays.
+    private static func nextReplayed(after subscription: Query) -> Query {
+        """
+        SELECT l.subscription_id FROM delivery_log l
+        WHERE l.replay_due_at IS NOT NULL AND l.subscription_id > \(subscription)
+        ORDER BY l.subscription_id, l.replay_due_at LIMIT 1
+        """
+    }
+
+    /// Gives due replays of a subscription to this instance for the duration of `lease`, in the
+    /// order of their events, also when the subscription is disabled.
     ///
-    /// Replays of a subscription that this release cannot read are put off.
+    /// Replays of a subscription that this release cannot read are put off, and those of a deleted
+    /// one left.
     package func claimReplays(
+        of subscription: SubscriptionID,
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
         lease: Duration
@@ -80,11 +134,14 @@ extension DeliveryLogStore {
             """
             WITH due AS MATERIALIZED (
                 SELECT l.id FROM delivery_log l
-                JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
-                    AND \(Fragment.isLivingSubscriptionByKey)
-                WHERE l.replay_due_at <= clock_timestamp()
-                ORDER BY l.replay_due_at, l.subscription_id, l.session_id, l.sequence
-                LIMIT \(limit) FOR UPDATE OF l SKIP LOCKED
+                WHERE l.subscription_id = \(subscription.uuid)
+                    AND l.replay_due_at <= clock_timestamp()
+                    AND EXISTS (
+                        SELECT 1 FROM subscription b
+                        WHERE b.id = \(subscription.uuid)
+                            AND \(Fragment.isLivingSubscriptionByKey))
+                ORDER BY l.subscription_id, l.replay_due_at, l.session_id, l.sequence
+                LIMIT \(limit) FOR UPDATE SKIP LOCKED
             ),
             numbered AS (SELECT id, row_number() OVER () - 1 AS number FROM due),
             mine AS (
@@ -98,7 +155,7 @@ extension DeliveryLogStore {
             SELECT m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.event_types,
                 b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
-            ORDER BY m.subscription_id, m.session_id, m.sequence
+            ORDER BY m.session_id, m.sequence
             """
         )
         var claims: [ReplayClaim] = []
@@ -159,15 +216,22 @@ extension DeliveryLogStore {
         return !rows.isEmpty
     }
 
-    /// Cancels the replays of a subscription whose receiver cannot be reached; dead messages stay
-    /// dead.
-    package func cancelReplays(of subscription: SubscriptionID) async throws(StoreError) {
-        _ = try await database.run(
+    /// Cancels replays of a subscription that is deleted, or whose receiver cannot be reached; dead
+    /// messages stay dead.
+    ///
+    /// - Returns: how many were cancelled; unless there were none, there may be more.
+    package func cancelReplays(of subscription: SubscriptionID) async throws(StoreError) -> Int {
+        let rows = try await database.run(
             """
             UPDATE delivery_log SET replay_due_at = NULL, replay_fence = NULL
-            WHERE subscription_id = \(subscription.uuid) AND replay_due_at IS NOT NULL
+            WHERE id = ANY (ARRAY(
+                SELECT l.id FROM delivery_log l
+                WHERE l.subscription_id = \(subscription.uuid) AND l.replay_due_at IS NOT NULL
+                ORDER BY l.subscription_id, l.replay_due_at, l.session_id, l.sequence
+                LIMIT \(Self.cancelMax) FOR UPDATE SKIP LOCKED))
             """
         )
+        return rows.affectedCount
     }
 
     /// Returns the endpoint that messages of the tenant's subscription `id` are sent to.
@@ -192,6 +256,7 @@ extension ReplayClaim: RowDecodable {
         self.init(
             delivery: DeliveryID(try row.decode("id", as: UUID.self)),
             subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
             sequence: try row.decode("sequence"),
             batchFirst: try row.decodeIfPresent("batch_first"),

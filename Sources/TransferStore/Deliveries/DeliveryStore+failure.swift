@@ -55,6 +55,7 @@ extension DeliveryStore {
                     disabled_reason = CASE WHEN \(setback.isGone) THEN 'gone' ELSE 'failing' END
                 FROM streak f
                 WHERE b.id = f.subscription_id AND b.disabled_at IS NULL
+                    AND \(Fragment.isLivingSubscriptionByKey)
                     AND (\(setback.isGone) OR f.failures >= \(Int32(health.failuresMax))
                         AND f.failing_since <= clock_timestamp()
                             - \(health.disabledAfter.milliseconds) * interval '1 ms')
@@ -91,4 +92,199 @@ extension DeliveryStore {
                 least(\(failures) - \(first), \(Int32(pauses.count)))] * interval '1 ms'
             """
     }
+}
+
+/// The end of failures, after which everything that waits for a subscription is due.
+///
+/// That may be any number of deliveries, so that it is done in pages.
+extension DeliveryStore {
+    /// The number of deliveries of a subscription that one transaction examines.
+    package static let restartPageMax = 1000
+    /// The number of restarts found by one search.
+    private static let restartsMax = 100
+    /// A number that no other lock of the service has: "rstr" in ASCII.
+    private static let restartLockKey: Int32 = 0x7273_7472
+
+    /// Ends the failures of a subscription that has accepted a message, and makes the first page of
+    /// its waiting deliveries due, which for most subscriptions is all of them.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func heal(if isTaken: Bool, _ health: DeliveryHealth) -> Query {
+        """
+        healed AS (
+            DELETE FROM failure_streak f USING held h
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
+                AND (f.failures >= \(Int32(health.failuresMax))
+                    OR coalesce(f.paused_until <= clock_timestamp(), true))
+            RETURNING f.subscription_id, f.failures
+        ),
+        -- A pause that the receiver asked for outlasts what was on its way.
+        eased AS (
+            UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
+            FROM held h
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
+                AND f.failures < \(Int32(health.failuresMax))
+                AND f.paused_until > clock_timestamp()
+        ),
+        -- The receiver is back, for all of its sessions but those whose end it still works on.
+        back AS MATERIALIZED (
+            SELECT e.subscription_id FROM healed e
+            WHERE e.failures >= \(Int32(health.failuresMax))
+        ),
+        restart_row AS (\(Self.storeRestart("SELECT k.subscription_id, false FROM back k"))),
+        first_page AS MATERIALIZED (
+            SELECT p.* FROM back k CROSS JOIN LATERAL (
+                SELECT d.subscription_id, d.session_id, \(Self.isWaiting) AS is_waiting
+                FROM delivery d
+                WHERE d.subscription_id = k.subscription_id
+                ORDER BY d.session_id LIMIT \(Self.restartPageMax)
+            ) p
+        ),
+        -- What others hold is left for the restart, which waits for them.
+        waiting AS MATERIALIZED (
+            SELECT d.subscription_id, d.session_id FROM first_page p
+            JOIN delivery d ON d.subscription_id = ANY (ARRAY[p.subscription_id])
+                AND d.session_id = ANY (ARRAY[p.session_id])
+            WHERE p.is_waiting AND \(Self.isWaiting) AND d.due_at > clock_timestamp()
+                AND NOT \(Self.awaitsAck)
+            FOR UPDATE OF d SKIP LOCKED
+        ),
+        due AS (
+            UPDATE delivery d SET due_at = clock_timestamp()
+            FROM waiting w
+            WHERE d.subscription_id = ANY (ARRAY[w.subscription_id])
+                AND d.session_id = ANY (ARRAY[w.session_id])
+        )
+        """
+    }
+
+    /// Returns the statement that stores restarts, those that go on already from the beginning.
+    ///
+    /// `rows` selects the subscriptions, and whether messages that wait for their acknowledgement are
+    /// sent again too.
+    static func storeRestart(_ rows: Query) -> Query {
+        """
+        INSERT INTO delivery_restart AS r (subscription_id, includes_awaited) \(rows)
+        ON CONFLICT (subscription_id) DO UPDATE SET
+            includes_awaited = r.includes_awaited OR excluded.includes_awaited,
+            requested_at = excluded.requested_at, restarted_through = excluded.restarted_through
+        """
+    }
+
+    /// Makes a page of the waiting deliveries due of each subscription that is to begin again.
+    ///
+    /// A subscription that is blocked by others is left for the next call, and does not delay the
+    /// rest.
+    ///
+    /// - Returns: the number of pages; there may be more unless it is zero.
+    /// - Throws: why there were none.
+    package func continueRestarts() async throws(StoreError) -> Int {
+        var pages = 0
+        var failure: StoreError?
+        var position: SubscriptionID?
+        repeat {
+            let subscriptions = try await restarts(after: position)
+            for subscription in subscriptions {
+                do throws(StoreError) {
+                    if try await restartPage(of: subscription) { pages += 1 }
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            position = subscriptions.count == Self.restartsMax ? subscriptions.last : nil
+        } while position != nil
+        if let failure, pages == 0 { throw failure }
+        return pages
+    }
+
+    /// Makes the first page of a subscription's waiting deliveries due, which for most is all of
+    /// them.
+    ///
+    /// This never fails: the restart is stored, and ``continueRestarts()`` carries it out later and
+    /// throws the reason if that fails.
+    func beginRestart(of subscription: SubscriptionID) async {
+        do throws(StoreError) { _ = try await restartPage(of: subscription) } catch {}
+    }
+
+    /// Returns subscriptions that are to begin again, in order.
+    private func restarts(
+        after position: SubscriptionID?
+    ) async throws(StoreError) -> [SubscriptionID] {
+        let rows = try await database.run(
+            """
+            SELECT subscription_id FROM delivery_restart
+            WHERE subscription_id > \(position?.uuid ?? UUID.zero)
+            ORDER BY subscription_id LIMIT \(Self.restartsMax)
+            """
+        )
+        return try rows.map { row throws(StoreError) in
+            SubscriptionID(try row.decode("subscription_id", as: UUID.self))
+        }
+    }
+
+    /// Examines the deliveries after the position of a subscription's restart, makes those due that
+    /// wait, and moves the position; with the last page the restart ends.
+    ///
+    /// The row of the restart is locked last, as by whoever stores one while it holds a delivery.
+    ///
+    /// - Returns: false when there is no restart, or another instance is doing this.
+    private func restartPage(of subscription: SubscriptionID) async throws(StoreError) -> Bool {
+        let id: Query = "\(subscription.uuid)"
+        let rows = try await database.run([
+            database.briefLocks,
+            """
+            WITH chosen AS MATERIALIZED (
+                SELECT r.* FROM delivery_restart r
+                WHERE r.subscription_id = \(id) AND pg_try_advisory_xact_lock(
+                    \(Self.restartLockKey), hashtext(r.subscription_id::text))
+            ),
+            page AS MATERIALIZED (
+                SELECT d.session_id, \(Self.isWaiting) AS is_waiting FROM delivery d
+                WHERE d.subscription_id = \(id)
+                    AND d.session_id > (SELECT c.restarted_through FROM chosen c)
+                ORDER BY d.session_id LIMIT \(Self.restartPageMax)
+            ),
+            -- Also what is due: a claim may be setting it to wait just now. What was tried since
+            -- has begun again already.
+            waiting AS MATERIALIZED (
+                SELECT d.session_id, d.due_at FROM chosen c CROSS JOIN page p
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[c.subscription_id])
+                    AND d.session_id = ANY (ARRAY[p.session_id])
+                WHERE p.is_waiting AND \(Self.isWaiting)
+                    AND coalesce(d.attempted_at <= c.requested_at, true)
+                    AND (c.includes_awaited OR NOT \(Self.awaitsAck))
+                ORDER BY d.session_id FOR UPDATE OF d
+            ),
+            due AS (
+                UPDATE delivery d SET due_at = clock_timestamp()
+                FROM waiting w
+                WHERE d.subscription_id = ANY (ARRAY[\(id)])
+                    AND d.session_id = ANY (ARRAY[w.session_id]) AND w.due_at > clock_timestamp()
+                RETURNING d.session_id
+            ),
+            -- One that was requested again meanwhile begins at its beginning.
+            moved AS (
+                UPDATE delivery_restart r SET restarted_through = (
+                    SELECT p.session_id FROM page p ORDER BY p.session_id DESC LIMIT 1)
+                FROM chosen c
+                WHERE r.subscription_id = c.subscription_id AND r.requested_at = c.requested_at
+                    AND (SELECT count(*) FROM page) = \(Self.restartPageMax)
+            ),
+            done AS (
+                DELETE FROM delivery_restart r USING chosen c
+                WHERE r.subscription_id = c.subscription_id AND r.requested_at = c.requested_at
+                    AND (SELECT count(*) FROM page) < \(Self.restartPageMax)
+            )
+            SELECT (SELECT count(*) FROM due) AS restarted FROM chosen
+            """,
+        ])
+        return !rows[1].isEmpty
+    }
+
+    /// Whether a delivery `d` is to be made later, or is due, and nobody has claimed it.
+    private static let isWaiting: Query = "(d.due_at IS NOT NULL AND d.fence IS NULL)"
+
+    /// Whether the message of a delivery `d` was answered with 202, and waits for its
+    /// acknowledgement.
+    private static let awaitsAck: Query = "(d.attempt > 0 AND coalesce(d.last_status = 202, false))"
 }

@@ -32,7 +32,7 @@ extension DeliveryStore {
     ///
     /// Deliveries of a subscription that is disabled, paused or being probed, of a client that was
     /// force-quit, and of a subscription that this release cannot read, are set to wait instead, so
-    /// that later claims do not scan past them.
+    /// that later claims do not scan past them. Those of a deleted subscription become idle.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
@@ -51,6 +51,7 @@ extension DeliveryStore {
             ),
             due AS MATERIALIZED (
                 SELECT d.subscription_id, d.session_id, b.client,
+                    b.deleted_at IS NOT NULL AS is_deleted,
                     b.disabled_at IS NOT NULL AS is_disabled,
                     coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
@@ -61,7 +62,6 @@ extension DeliveryStore {
                         ELSE false END AS is_away
                 FROM delivery d
                 JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
-                    AND \(Fragment.isLivingSubscriptionByKey)
                 LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
@@ -97,15 +97,15 @@ extension DeliveryStore {
                         + \(health.probeTime.milliseconds) * interval '1 ms'
                 FROM due u
                 WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
-                    AND f.subscription_id = ANY (ARRAY[u.subscription_id])
+                    AND NOT u.is_deleted AND f.subscription_id = ANY (ARRAY[u.subscription_id])
                     AND coalesce(f.paused_until <= clock_timestamp(), true)
                 RETURNING u.subscription_id, u.session_id
             ),
             numbered AS (
                 SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
                 FROM due u
-                WHERE NOT u.is_disabled AND NOT u.is_away AND NOT u.is_paused AND (
-                    NOT u.is_broken OR EXISTS (
+                WHERE NOT u.is_deleted AND NOT u.is_disabled AND NOT u.is_away AND NOT u.is_paused
+                    AND (NOT u.is_broken OR EXISTS (
                     SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
                         AND p.session_id = u.session_id))
             ),
@@ -114,6 +114,7 @@ extension DeliveryStore {
                     worker = NULL, fence = NULL,
                     -- Spread, so that what waited together does not return together.
                     due_at = random() * interval '1 s' + CASE
+                        WHEN u.is_deleted THEN NULL
                         WHEN x.id IS NOT NULL THEN clock_timestamp()
                             + \(Self.disabledPause.milliseconds) * interval '1 ms'
                         WHEN y.session_id IS NOT NULL THEN clock_timestamp()
@@ -127,7 +128,7 @@ extension DeliveryStore {
                 LEFT JOIN paused p ON p.subscription_id = u.subscription_id
                 WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
                     AND d.session_id = ANY (ARRAY[u.session_id])
-                    AND (x.id IS NOT NULL OR y.session_id IS NOT NULL
+                    AND (u.is_deleted OR x.id IS NOT NULL OR y.session_id IS NOT NULL
                         OR p.subscription_id IS NOT NULL
                         OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
                         AND NOT EXISTS (
@@ -276,37 +277,36 @@ extension DeliveryStore {
         )
     }
 
-    /// Ends the failures of a subscription that has accepted a message.
+    /// Ends claims whose deliveries found no place, each to be due again after its own wait.
     ///
-    /// Expects `held(subscription_id, session_id)`.
-    static func heal(if isTaken: Bool, _ health: DeliveryHealth) -> Query {
-        """
-        healed AS (
-            DELETE FROM failure_streak f USING held h
-            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
-                AND (f.failures >= \(Int32(health.failuresMax))
-                    OR coalesce(f.paused_until <= clock_timestamp(), true))
-            RETURNING f.subscription_id, f.failures
-        ),
-        -- A pause that the receiver asked for outlasts what was on its way.
-        eased AS (
-            UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
+    /// What somebody else changes just then is left to them, or to its lease.
+    package func postpone(
+        _ deliveries: [(claim: DeliveryClaim, wait: Duration)]
+    ) async throws(StoreError) {
+        // If the change is lost, their leases end the claims.
+        _ = try await database.run(
+            [.unsynced],
+            """
+            WITH held AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id, x.wait_ms
+                FROM unnest(
+                    \(deliveries.map(\.claim.subscription.uuid)),
+                    \(deliveries.map(\.claim.session.uuid)),
+                    \(deliveries.map(\.claim.fence.rawValue)),
+                    \(deliveries.map(\.wait.milliseconds))
+                ) AS x (subscription_id, session_id, fence, wait_ms)
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
+                    AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence = x.fence
+                FOR UPDATE OF d SKIP LOCKED
+            )
+            UPDATE delivery d SET
+                worker = NULL, fence = NULL,
+                due_at = clock_timestamp() + h.wait_ms * interval '1 ms'
             FROM held h
-            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
-                AND f.failures < \(Int32(health.failuresMax))
-                AND f.paused_until > clock_timestamp()
-        ),
-        -- The receiver is back, for all of its sessions but those whose end it still works on.
-        due AS (
-            UPDATE delivery d SET due_at = clock_timestamp()
-            FROM healed e
-            WHERE d.subscription_id = ANY (ARRAY[e.subscription_id]) AND d.fence IS NULL
-                AND e.failures >= \(Int32(health.failuresMax))
-                -- Also what is due: a claim may be setting it to wait just now.
-                AND d.due_at IS NOT NULL
-                AND NOT (d.attempt > 0 AND coalesce(d.last_status = 202, false))
+            WHERE d.subscription_id = ANY (ARRAY[h.subscription_id])
+                AND d.session_id = ANY (ARRAY[h.session_id])
+            """
         )
-        """
     }
 
     /// Ends a claim: the delivery becomes idle, or due at once if there are further events.

@@ -115,7 +115,8 @@ extension SubscriptionStore {
     /// affected.
     ///
     /// Changing the URL, enabling the subscription and ending its throttling make its waiting
-    /// deliveries due at once.
+    /// deliveries due. Messages that wait for their acknowledgement are sent again only to a new
+    /// URL, or when the subscription was disabled.
     package func changeSubscription(
         tenant: TenantID,
         id: SubscriptionID,
@@ -131,6 +132,7 @@ extension SubscriptionStore {
         let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
         let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
         let isNewStart = change.isEnabled == true || change.url != nil
+        let isRestart = isNewStart || change.throttlesWakeUps == false
         let rows = try await database.run(
             """
             WITH changed AS (
@@ -166,29 +168,43 @@ extension SubscriptionStore {
                 DELETE FROM failure_streak f USING changed
                 WHERE f.subscription_id = ANY (ARRAY[changed.id])
                     AND \(isNewStart)
-            )
+                RETURNING f.subscription_id
+            ),
+            -- After the failures, as where a message is taken.
+            restart_row AS (\(DeliveryStore.storeRestart("""
+                SELECT c.id, \(change.url != nil) OR \(change.isEnabled == true) AND (
+                    -- As it was before this statement.
+                    SELECT b.disabled_at IS NOT NULL FROM subscription b WHERE b.id = c.id)
+                FROM changed c WHERE \(isRestart) AND (SELECT count(*) FROM fresh) >= 0
+                """)))
             SELECT * FROM changed
             """
         )
-        if isNewStart || change.throttlesWakeUps == false, !rows.isEmpty {
-            // On its own, so that it waits for a claim that has seen the subscription as it was,
-            // and undoes the waits which that claim has set: hence it also covers deliveries that
-            // are due.
-            _ = try await database.run([
-                """
-                UPDATE delivery SET due_at = clock_timestamp()
-                WHERE subscription_id = \(id.uuid) AND due_at IS NOT NULL AND fence IS NULL
-                """,
-                TimerStore.makeDue(waitingFor: [.subscription], of: tenant),
-            ])
-        }
+        if isRestart, !rows.isEmpty { await beginAnew(id, of: tenant) }
         if let row = rows.first { return .changed(try Subscription(row)) }
         guard condition != .none else { return .unknownSubscription }
         return try await subscription(tenant: tenant, id: id) == nil
             ? .unknownSubscription : .conditionFailed
     }
 
+    /// Makes what waits for a changed subscription due.
+    ///
+    /// It does so on its own, so that it waits for a claim that has seen the subscription as it
+    /// was, and undoes the waits which that claim has set. This never fails, because the change is
+    /// stored: so is the restart of the deliveries, and requests are looked at again soon in any
+    /// case.
+    private func beginAnew(_ id: SubscriptionID, of tenant: TenantID) async {
+        await DeliveryStore(database).beginRestart(of: id)
+        do throws(StoreError) {
+            _ = try await database.run(
+                TimerStore.makeDue(waitingFor: [.subscription], of: tenant)
+            )
+        } catch {}
+    }
+
     /// Ends a subscription; deliveries that are being sent may still arrive.
+    ///
+    /// What waits to be delivered becomes idle when it is due, by the claim that meets it.
     ///
     /// - Returns: false when the tenant has no such subscription.
     package func deleteSubscription(
@@ -202,9 +218,9 @@ extension SubscriptionStore {
                 WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
                 RETURNING id
             ),
-            idle AS (
-                UPDATE delivery d SET due_at = NULL, worker = NULL, fence = NULL
-                FROM ended WHERE d.subscription_id = ANY (ARRAY[ended.id])
+            restart_gone AS (
+                DELETE FROM delivery_restart r USING ended
+                WHERE r.subscription_id = ANY (ARRAY[ended.id])
             ),
             wake_up_gone AS (
                 DELETE FROM wake_up w USING ended WHERE w.subscription_id = ANY (ARRAY[ended.id])

@@ -12,8 +12,8 @@ extension WakeUpStore {
     /// Admits a wake-up, or sets its delivery to wait until the throttle allows it.
     ///
     /// Of several at once, one is admitted. A wake-up counts when it is sent, not when it is
-    /// accepted: a client that failed to answer may have been woken all the same. A retry does not
-    /// wait.
+    /// accepted: a client that failed to answer may have been woken all the same. Ask for the first
+    /// try only: a retry does not wait, and a second answer for the last wake-up is as the first.
     package func admitWakeUp(
         _ claim: DeliveryClaim,
         _ event: SessionEvent,

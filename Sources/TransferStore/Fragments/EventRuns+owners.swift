@@ -64,15 +64,22 @@ extension EventRuns {
         """
         CROSS JOIN LATERAL (
             SELECT jsonb_build_object(
-                'waiting_to_begin', count(*) FILTER (WHERE task_state = 'waiting_to_begin'),
+                'waiting_to_begin',
+                    coalesce(sum(tasks) FILTER (WHERE state = 'waiting_to_begin'), 0),
                 'waiting_for_authentication',
-                    count(*) FILTER (WHERE task_state = 'waiting_for_authentication'),
-                'tasks', (array_agg(task_id ORDER BY task_id))[
-                    :\(Int32(SessionEvent.PendingTasks.listedMax))]) AS details
+                    coalesce(sum(tasks) FILTER (WHERE state = 'waiting_for_authentication'), 0),
+                'tasks', ARRAY(
+                    SELECT k.task_id FROM (
+                        (SELECT q.task_id FROM asked q WHERE q.session_id = c.session_id
+                            ORDER BY q.task_id LIMIT \(SessionEvent.PendingTasks.listedMax))
+                        UNION ALL SELECT m.task_id FROM (\(more)) m (task_id, task_state)
+                    ) k
+                    ORDER BY k.task_id LIMIT \(SessionEvent.PendingTasks.listedMax))) AS details
             FROM (
-                SELECT q.task_id, \(CountStore.state(ofAsked: "q")) AS task_state
-                FROM asked q WHERE q.session_id = c.session_id
-                UNION ALL \(more)
+                SELECT k.state, k.tasks FROM session s
+                CROSS JOIN LATERAL (\(CountStore.selectCountsOfSession)) k
+                WHERE s.id = c.session_id
+                UNION ALL SELECT m.task_state, 1 FROM (\(more)) m (task_id, task_state)
             ) waiting
         ) pending
         """
@@ -82,17 +89,21 @@ extension EventRuns {
     /// once for each session.
     static func tellPending(of client: ClientID, _ tenant: TenantID) -> Query {
         """
-        WITH locked AS MATERIALIZED (
-            SELECT p.session_id
-            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-                AND EXISTS (SELECT 1 FROM asked q WHERE q.session_id = s.id)
+        WITH living AS MATERIALIZED (
+            \(ClientStore.selectLiving("x.id", of: client, tenant)) LIMIT \(Quota.sessionsMax)
+        ),
+        locked AS MATERIALIZED (
+            SELECT p.session_id FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY(
+                    SELECT l.id FROM living l WHERE (
+                        SELECT q.task_id FROM asked q WHERE q.session_id = l.id LIMIT 1
+                    ) IS NOT NULL))
                 AND EXISTS (
-                    SELECT 1 FROM client x WHERE x.tenant_id = s.tenant_id
-                        AND x.identifier = s.client
+                    SELECT 1 FROM client x
+                    WHERE x.tenant_id = \(tenant.uuid) AND x.identifier = \(client.name)
                         -- This transaction has launched it, and not one of the same microsecond.
                         AND x.xmin = pg_current_xact_id()::xid)
-            ORDER BY s.id FOR UPDATE OF p
+            ORDER BY p.session_id FOR UPDATE OF p
         ),
         counter AS (
             UPDATE session_progress p

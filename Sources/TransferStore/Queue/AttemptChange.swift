@@ -11,8 +11,8 @@ struct AttemptChange {
     /// The fences of those that may be in runs of attempts.
     let fences: [Fence]
     let query: Query
-    /// The statement that comes after all others of the transaction, if there is one.
-    var last: Query?
+    /// The statements that come after all others of the transaction.
+    var last: [Query] = []
 
     /// Returns the tasks that an answer names.
     func changed(_ answer: StoredRows) throws(StoreError) -> [TaskID] {

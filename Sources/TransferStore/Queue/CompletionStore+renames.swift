@@ -55,7 +55,7 @@ extension CompletionStore {
         }
         let first = queries.count
         // Every transaction locks rows of tasks first and the counters of sessions last.
-        queries += changes.map(\.query) + changes.compactMap(\.last)
+        queries += changes.map(\.query) + changes.flatMap(\.last)
         let answers = try await database.run(queries)[first...]
         var changed = Set<TaskID>(minimumCapacity: changes.reduce(0) { $0 + $1.tasks.count })
         for (change, answer) in zip(changes, answers) {

@@ -133,9 +133,9 @@ extension CompletionStore {
             ),
             asked_row AS (
                 INSERT INTO asked (
-                    task_id, session_id, question, attempt, began_at, until, failure, origin,
-                    credential, attempted_at)
-                SELECT g.task_id, g.session_id, 'authentication', g.attempt - 1, g.began_at,
+                    task_id, session_id, tenant_id, question, attempt, began_at, until, failure,
+                    origin, credential, attempted_at)
+                SELECT g.task_id, g.session_id, g.tenant_id, 'authentication', g.attempt - 1, g.began_at,
                     clock_timestamp() + g.delay_ms * interval '1 ms', g.failure, q.origin,
                     q.credential, g.started_at
                 FROM gone g JOIN unnest(
@@ -254,9 +254,7 @@ extension CompletionStore {
             tasks: attemptEnds.map(\.task),
             fences: attemptEnds.compactMap(\.fenceInRun),
             query: query,
-            // Read after the first statement, which holds the sessions' locks: either this sees the
-            // client's answer, or the answer sees the question.
-            last: columns.questions.isEmpty ? nil : DecisionStore.requeueAnswered(columns.tasks)
+            last: columns.questions.isEmpty ? [] : AnswerStore.continueAnswered(columns.tasks)
         )
     }
 }

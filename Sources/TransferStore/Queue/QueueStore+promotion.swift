@@ -69,8 +69,9 @@ extension QueueStore {
                 RETURNING d.task_id, d.attempt
             ),
             asked_row AS (
-                INSERT INTO asked (task_id, session_id, question, attempt, until, failure)
-                SELECT g.task_id, t.session_id, 'begin', g.attempt, clock_timestamp() + coalesce(
+                INSERT INTO asked (
+                    task_id, session_id, tenant_id, question, attempt, until, failure)
+                SELECT g.task_id, t.session_id, t.tenant_id, 'begin', g.attempt, clock_timestamp() + coalesce(
                     (t.options->>'timeout_for_resource')::float8 * 1000,
                     s.timeout_for_resource_ms) * interval '1 ms', \(unanswered)::jsonb
                 FROM gone g JOIN task t ON t.id = ANY (ARRAY[g.task_id])

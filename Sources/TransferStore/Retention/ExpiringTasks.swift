@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The tasks of a session that are no longer kept, and where to continue the search.
+/// Ended tasks whose files are no longer kept, and where to continue the search.
 package struct ExpiringTasks: Sendable {
     /// The files that the tasks leave.
     package let remains: [TaskRemains]

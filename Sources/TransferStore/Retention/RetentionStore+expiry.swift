@@ -58,9 +58,9 @@ extension RetentionStore {
                     p.generation + (p.outstanding = 0)::int AS generation,
                     -- Up to where the slowest subscriber was told everything.
                     (SELECT min(d.acknowledged_sequence)
-                        FROM subscription b JOIN delivery d ON d.subscription_id = b.id
-                        WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                            AND d.session_id = s.id AND d.due_at IS NOT NULL) AS told
+                        FROM (\(Fragment.selectSubscriptions("b.id"))) b
+                        JOIN delivery d ON d.subscription_id = ANY (ARRAY[b.id])
+                        WHERE d.session_id = s.id AND d.due_at IS NOT NULL) AS told
                 FROM session s JOIN session_progress p ON p.session_id = s.id
                 WHERE s.id = \(session.uuid)
             ),
@@ -184,6 +184,7 @@ extension RetentionStore {
     /// The tables with what belongs to a task, and goes when it is gone.
     private static let companions: [Query] = [
         "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
+        "staged_body",
     ]
 
     /// Removes a batch of the remaining data of a session's expired tasks and retried failures that

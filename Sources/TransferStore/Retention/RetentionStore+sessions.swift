@@ -6,6 +6,8 @@ package import TransferModel
 extension RetentionStore {
     /// The number of sessions examined by one call.
     static let sessionRetentionMax = 100
+    /// The number of subscriptions from which one call removes no further session.
+    package static let sessionSubscriptionsMax = 1000
     /// The number of rows of a deleted subscription that one call removes from each table.
     static let subscriptionRowsMax = 1000
 
@@ -14,34 +16,45 @@ extension RetentionStore {
     ///
     /// A subscriber that has not received everything is told so, as by ``recordExpired(_:lease:)``.
     /// The log of their deliveries is removed with the events, by
-    /// ``pruneDeliveryLog(olderThan:after:)``.
+    /// ``pruneDeliveryLog(olderThan:after:)``. Sessions behind one with which `subscriptionsMax`
+    /// subscriptions are reached are left for the next call.
     package func pruneSessions(
         endedBefore retention: Duration,
-        after position: SessionID?
+        after position: SessionID?,
+        subscriptionsMax: Int = Self.sessionSubscriptionsMax
     ) async throws(StoreError) -> Sweep<SessionID> {
         let rows = try await database.run(
             """
             WITH page AS MATERIALIZED (
-                SELECT s.id, s.tenant_id, s.invalidated_at FROM session s
+                SELECT s.id, s.tenant_id, s.client, s.identifier, s.invalidated_at FROM session s
                 WHERE s.id > \(position?.uuid ?? UUID.zero)
                     AND \(PartitionStore.isElected(for: .sessions))
                 ORDER BY s.id LIMIT \(Self.sessionRetentionMax)
             ),
+            ended AS MATERIALIZED (
+                SELECT s.id, s.tenant_id, s.client, s.identifier, (
+                    SELECT count(*) FROM (
+                        SELECT b.id FROM (\(Fragment.selectSubscriptions("b.id"))) b
+                        LIMIT \(subscriptionsMax)) b) AS subscriptions
+                FROM page s
+                WHERE s.invalidated_at < now() - \(retention.milliseconds) * interval '1 ms'
+                    AND \(Self.isNothingKept(ofSession: "s.id", tenant: "s.tenant_id"))
+            ),
             chosen AS MATERIALIZED (
-                SELECT p.id, p.tenant_id FROM page p
-                WHERE p.invalidated_at < now() - \(retention.milliseconds) * interval '1 ms'
-                    AND \(Self.isNothingKept(ofSession: "p.id", tenant: "p.tenant_id"))
+                SELECT e.id, e.tenant_id, e.client, e.identifier FROM (
+                    SELECT x.*,
+                        sum(x.subscriptions) OVER (ORDER BY x.id) - x.subscriptions AS before
+                    FROM ended x) e
+                WHERE e.before < \(subscriptionsMax)
             ),
             cursor_row AS (
                 DELETE FROM delivery WHERE ctid = ANY (ARRAY(
-                    SELECT d.row FROM chosen c
+                    SELECT d.row FROM chosen s
                     -- Those of deleted subscriptions go with these.
-                    CROSS JOIN LATERAL (
-                        SELECT b.id FROM subscription b
-                        WHERE b.tenant_id = c.tenant_id AND b.deleted_at IS NULL) b
+                    CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
                     CROSS JOIN LATERAL (
                         SELECT d.ctid AS row FROM delivery d
-                        WHERE d.subscription_id = b.id AND d.session_id = c.id LIMIT 1) d))
+                        WHERE d.subscription_id = b.id AND d.session_id = s.id LIMIT 1) d))
                 RETURNING subscription_id, session_id, acknowledged_sequence
             ),
             lost AS MATERIALIZED (
@@ -75,8 +88,13 @@ extension RetentionStore {
                 DELETE FROM session WHERE id = ANY (ARRAY(SELECT c.id FROM chosen c))
             )
             SELECT p.id, (SELECT count(*) FROM chosen) AS removed,
-                (SELECT count(*) FROM page) AS looked_at
-            FROM page p ORDER BY p.id DESC LIMIT 1
+                CASE WHEN x.is_cut THEN \(Int64(Self.sessionRetentionMax))
+                    ELSE (SELECT count(*) FROM page) END AS looked_at
+            FROM page p CROSS JOIN (
+                SELECT (SELECT count(*) FROM ended) > (SELECT count(*) FROM chosen) AS is_cut
+            ) x
+            WHERE NOT x.is_cut OR p.id <= (SELECT c.id FROM chosen c ORDER BY c.id DESC LIMIT 1)
+            ORDER BY p.id DESC LIMIT 1
             """
         )
         return try Sweep(rows, limit: Self.sessionRetentionMax) { row throws(StoreError) in

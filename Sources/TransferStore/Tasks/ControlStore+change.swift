@@ -39,9 +39,11 @@ extension ControlStore {
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
                 return .unknownTask
             }
-            if rows[2].isEmpty { return task.state.isTerminal ? .ended(task) : .conditionFailed }
+            guard let changed = rows[2].first else {
+                return task.state.isTerminal ? .ended(task) : .conditionFailed
+            }
             condition = .none
-            if Self.isBetweenTables(task, change) { continue }
+            if try Self.isBetweenTables(task, change, waits: changed.decode("waits")) { continue }
             guard change.priority != nil, task.state == .queued, try await isMisplaced(id) else {
                 return .changed(task)
             }
@@ -52,13 +54,17 @@ extension ControlStore {
     /// Whether the change may have missed the task's row because it was moving between two tables.
     ///
     /// A statement reads one snapshot: it finds a row that is being moved in neither table, and the
-    /// task then still waits until the old time.
-    private static func isBetweenTables(_ task: TransferTask, _ change: TaskChange) -> Bool {
+    /// task then still waits until the old time. Whether it `waits` for the new time is for the
+    /// clock of the database to say, by which the statement put it where it belongs.
+    private static func isBetweenTables(
+        _ task: TransferTask,
+        _ change: TaskChange,
+        waits: Bool
+    ) -> Bool {
         guard change.earliestBeginAt != nil, task.attempt == 0 else { return false }
         switch task.state {
-        case .queued: return task.earliestBeginAt.map { $0 > Date() } ?? false
+        case .queued, .waitingToBegin: return waits
         case .scheduled: return task.waitsUntil != task.earliestBeginAt
-        case .waitingToBegin: return task.earliestBeginAt.map { $0 > Date() } ?? false
         case .suspended, .running, .waitingForRetry, .waitingForConnectivity,
             .waitingForAuthentication, .completed, .failed, .cancelled:
             return false
@@ -205,7 +211,7 @@ extension ControlStore {
                 FROM from_challenged
                 UNION ALL SELECT session_id, 'waiting_to_begin', 'scheduled', 0, 0 FROM from_asked
                 """)))
-            SELECT id FROM new
+            SELECT waits FROM new
             """
     }
 }

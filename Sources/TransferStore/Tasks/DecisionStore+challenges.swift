@@ -5,6 +5,8 @@ package import TransferModel
 extension DecisionStore {
     /// Accepts a client's credential for the origin that a task waits for: the task continues with
     /// it, and so do all other tasks of its session that wait for that origin or reach it later.
+    ///
+    /// The first of the others continue at once, the rest with ``AnswerStore/continueAnswered()``.
     package func answerChallenge(
         tenant: TenantID,
         id: TaskID,
@@ -32,11 +34,12 @@ extension DecisionStore {
                 ),
                 """
         }
+        let others = UUID.version7()
         let rows = try await database.run([
             ControlStore.lockSession(of: id, tenant),
             """
             WITH target AS MATERIALIZED (
-                SELECT q.session_id, q.origin
+                SELECT q.task_id, q.session_id, q.origin, clock_timestamp() AS answered_at
                 FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
                 WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
                     AND q.question = 'authentication'
@@ -48,10 +51,20 @@ extension DecisionStore {
                     AND c.id = ANY (ARRAY[s.credential_id]) AND c.name IS NULL
             ),
             answer_row AS (
-                INSERT INTO session_credential (session_id, origin, credential_id)
-                SELECT session_id, origin, \(credential) FROM target
+                INSERT INTO session_credential (session_id, origin, credential_id, updated_at)
+                SELECT session_id, origin, \(credential), answered_at FROM target
                 ON CONFLICT (session_id, origin) DO UPDATE SET
-                    credential_id = excluded.credential_id, updated_at = clock_timestamp()
+                    credential_id = excluded.credential_id, updated_at = excluded.updated_at
+            ),
+            others AS (
+                INSERT INTO answer (id, answered_at, session_id, origin)
+                SELECT \(others), x.answered_at, x.session_id, x.origin FROM target x
+                WHERE (
+                    SELECT q.task_id FROM asked q
+                    WHERE q.session_id = x.session_id AND q.origin = x.origin
+                        AND q.attempted_at <= x.answered_at AND q.task_id <> x.task_id
+                    LIMIT 1) IS NOT NULL
+                RETURNING id
             ),
             flag AS (
                 UPDATE session s SET has_credentials = true FROM target x
@@ -59,15 +72,17 @@ extension DecisionStore {
             ),
             begun AS (
                 DELETE FROM asked q USING target x, task t
-                WHERE q.session_id = ANY (ARRAY[x.session_id])
-                    AND q.origin = ANY (ARRAY[x.origin]) AND t.id = ANY (ARRAY[q.task_id])
+                WHERE q.task_id = ANY (ARRAY[x.task_id]) AND t.id = ANY (ARRAY[q.task_id])
                 RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
                     \(CountStore.state(ofAsked: "q")) AS state
             ),
             \(Self.queueAnswered)
-            SELECT task_id FROM begun
+            SELECT task_id, EXISTS (SELECT 1 FROM others) AS has_others FROM begun
             """,
         ])
+        if try rows[1].first?.decode("has_others") ?? false {
+            await AnswerStore(database).beginContinuing(with: others)
+        }
         return try await result(rows[1], tenant, id)
     }
 
@@ -93,31 +108,6 @@ extension DecisionStore {
             """,
         ])
         return try await result(rows[0], tenant, id)
-    }
-
-    /// Requeues tasks that have just asked, if the answer came while the attempt was still running.
-    ///
-    /// The share lock waits for a change of the credential that is in progress.
-    static func requeueAnswered(_ tasks: [UUID]) -> Query {
-        """
-        WITH begun AS (
-            DELETE FROM asked q USING task t
-            WHERE q.task_id = ANY (\(tasks)) AND t.id = ANY (ARRAY[q.task_id])
-                AND q.question = 'authentication' AND (
-                    EXISTS (
-                        SELECT 1 FROM session_credential s
-                        WHERE s.session_id = q.session_id AND s.origin = q.origin
-                            AND s.updated_at > q.attempted_at)
-                    OR EXISTS (
-                        SELECT 1 FROM credential c
-                        WHERE c.tenant_id = t.tenant_id AND c.name = q.credential COLLATE "C"
-                            AND c.updated_at > q.attempted_at FOR SHARE))
-            RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
-                \(CountStore.state(ofAsked: "q")) AS state
-        ),
-        \(queueAnswered)
-        SELECT task_id FROM begun
-        """
     }
 
     /// Removes the credentials that clients gave for a session, if it has ended.

@@ -9,7 +9,7 @@ package struct DecisionStore: Sendable {
 }
 
 extension DecisionStore {
-    /// The number of tasks that one call fails because they got no answer.
+    /// The number of tasks that one call fails, at most, because they got no answer.
     package static let unansweredMax = 1000
 
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
@@ -53,19 +53,29 @@ extension DecisionStore {
         return try await result(rows, tenant, id)
     }
 
-    /// Fails the tasks whose clients have not answered in time.
+    /// Fails the tasks whose clients have not answered in time; those whose answer has not reached
+    /// them yet continue.
     ///
     /// - Returns: how many there were.
     package func failUnanswered() async throws(StoreError) -> Int {
-        try await database.run(
+        let rows = try await database.run(
+            """
+            SELECT task_id FROM asked WHERE until <= now()
+            ORDER BY until LIMIT \(Self.unansweredMax)
+            """
+        )
+        guard !rows.isEmpty else { return 0 }
+        let late = try rows.map { row throws(StoreError) in try row.task("task_id").uuid }
+        return try await database.run([
+            AnswerStore.continueAnswered(of: "SELECT unnest(\(late))"),
             """
             WITH target AS (
-                SELECT task_id FROM asked WHERE until <= now()
-                ORDER BY until LIMIT \(Self.unansweredMax) FOR UPDATE SKIP LOCKED
+                SELECT task_id FROM asked WHERE task_id = ANY (\(late)) AND until <= now()
+                FOR UPDATE SKIP LOCKED
             ),
             \(Self.failAsked)
-            """
-        ).count
+            """,
+        ]).reduce(0) { $0 + $1.count }
     }
 
     /// Returns the task after an answer that has moved `rows`.

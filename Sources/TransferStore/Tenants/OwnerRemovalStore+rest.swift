@@ -14,6 +14,7 @@ extension OwnerRemovalStore {
             Self.remove("background_task_handler", where: "x.client_id = ANY (\(clients))"),
             Self.remove("assertion", where: "x.client_id = ANY (\(clients))"),
             Self.remove("assertion_leak", where: "x.client_id = ANY (\(clients))"),
+            Self.remove("client_resumption", where: "x.client_id = ANY (\(clients))"),
             Self.remove(
                 "task_owner",
                 where: "x.client_id = ANY (\(clients)) AND x.expires_at IS NOT NULL"

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 package import TransferModel
 
@@ -9,8 +10,8 @@ package struct StagedBodyStore: Sendable {
 }
 
 extension StagedBodyStore {
-    /// The most rows that one call of ``forget(_:)`` looks at beside those it is given.
-    private static let leftoversMax = 1000
+    /// The number of bodies examined by one call of ``bodiesToForget(after:)``.
+    private static let examinedMax = 1000
 
     /// Sets the number of bytes that the body of an upload has or may come to have.
     ///
@@ -48,16 +49,50 @@ extension StagedBodyStore {
         throw .quotaExceeded(Quota(.storedBytes, maximum: try row.decode("stored_bytes_max")))
     }
 
-    /// Removes what is known of bodies whose files are gone, and of some whose tasks are.
+    /// Removes what is known of bodies whose files are gone.
     package func forget(_ tasks: [TaskID]) async throws(StoreError) {
-        _ = try await database.run([
-            "DELETE FROM staged_body WHERE task_id = ANY (\(tasks.map(\.uuid)))",
+        guard !tasks.isEmpty else { return }
+        _ = try await database.run(
+            "DELETE FROM staged_body WHERE task_id = ANY (\(tasks.map(\.uuid)))"
+        )
+    }
+
+    /// Examines a batch of bodies for those whose tasks have ended, and removes what is known of
+    /// those whose tasks are gone.
+    ///
+    /// A request that still brings bytes may reserve room after the end of its task, and after the
+    /// file is gone.
+    ///
+    /// - Returns: the files to remove before ``forget(_:)``.
+    package func bodiesToForget(
+        after position: TaskID?
+    ) async throws(StoreError) -> ExpiringTasks {
+        let rows = try await database.run(
             """
-            DELETE FROM staged_body WHERE task_id = ANY (ARRAY(
-                SELECT b.task_id FROM (
-                    SELECT task_id FROM staged_body ORDER BY task_id LIMIT \(Self.leftoversMax)
-                ) b WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.id = b.task_id)))
-            """,
-        ])
+            WITH page AS MATERIALIZED (
+                SELECT b.task_id, b.tenant_id FROM staged_body b
+                WHERE b.task_id > \(position?.uuid ?? UUID.zero)
+                ORDER BY b.task_id LIMIT \(Self.examinedMax)
+            ),
+            gone AS (
+                DELETE FROM staged_body x WHERE x.task_id = ANY (ARRAY(
+                    SELECT p.task_id FROM page p
+                    WHERE (SELECT t.id FROM task t WHERE t.id = p.task_id) IS NULL))
+            )
+            SELECT p.task_id AS id, p.tenant_id, false AS has_result, NULL::bigint AS part_fence,
+                true AS upload_is_staged, (
+                    SELECT o.finished_at FROM outcome o WHERE o.task_id = ANY (ARRAY[p.task_id])
+                ) AS finished_at
+            FROM page p ORDER BY p.task_id
+            """
+        )
+        var ended: [TaskRemains] = []
+        var last: TaskID?
+        for row in rows {
+            let body = try TaskRemains(row)
+            last = body.task
+            if body.finishedAt != nil { ended.append(body) }
+        }
+        return ExpiringTasks(remains: ended, position: rows.count == Self.examinedMax ? last : nil)
     }
 }

@@ -88,35 +88,44 @@ extension TimerStore {
     /// Carries out decisions about requests, of which those that no longer apply do nothing: a
     /// request that was replaced, cancelled, or launched by another worker.
     ///
+    /// Requests whose clients are locked by others are left for the next call, unless `waits`.
+    ///
     /// - Returns: the number of those that were carried out.
     package func decide(
-        _ decisions: [(request: DueRequest, decision: LaunchDecision)]
+        _ decisions: [(request: DueRequest, decision: LaunchDecision)],
+        waits: Bool = false
     ) async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
         let launches = DecisionColumns(decisions.filter { $0.decision.isLaunch })
         let others = DecisionColumns(decisions.filter { !$0.decision.isLaunch })
         let rows = try await database.run([
-            Self.lock(decisions.map(\.request), under: fence),
+            Self.lock(decisions.map(\.request), under: fence, waits: waits),
             Self.launch(launches, under: fence), Self.postpone(others, under: fence),
         ])
         return rows[1].count + rows[2].count
     }
 
-    /// Locks the clients of requests, and marks with the fence those requests whose clients nobody
-    /// else has locked; the rest waits for the next turn.
+    /// Locks the clients of requests, those that nobody else has locked unless it `waits`, and
+    /// marks the requests of locked clients with the fence.
     ///
     /// It is a statement of its own, so that the next one sees all that was done under the locks.
-    private static func lock(_ requests: [DueRequest], under fence: Int64) -> Query {
-        """
-        WITH locked AS MATERIALIZED (
-            SELECT c.id FROM client c WHERE c.id = ANY (\(requests.map(\.clientID)))
-            ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
-        )
-        UPDATE timer t SET fence = \(fence)
-        FROM unnest(\(requests.map(\.id.uuid)), \(requests.map(\.clientID))) AS x (id, client_id)
-        JOIN locked l ON l.id = x.client_id
-        WHERE t.subject = ANY (ARRAY[x.id])
-        """
+    private static func lock(
+        _ requests: [DueRequest],
+        under fence: Int64,
+        waits: Bool
+    ) -> Query {
+        let passing: Query = waits ? "" : "SKIP LOCKED"
+        return """
+            WITH locked AS MATERIALIZED (
+                SELECT c.id FROM client c WHERE c.id = ANY (\(requests.map(\.clientID)))
+                ORDER BY c.id FOR NO KEY UPDATE \(passing)
+            )
+            UPDATE timer t SET fence = \(fence)
+            FROM unnest(\(requests.map(\.id.uuid)), \(requests.map(\.clientID)))
+                AS x (id, client_id)
+            JOIN locked l ON l.id = x.client_id
+            WHERE t.subject = ANY (ARRAY[x.id])
+            """
     }
 
     /// The CTEs of decisions whose clients are locked, each with its place among those of its client.
@@ -159,7 +168,8 @@ extension TimerStore {
             SELECT s.*, clock_timestamp() AS launched_at, clock_timestamp()
                     + CASE s.kind WHEN 'app_refresh' THEN n.app_refresh_time_ms
                         ELSE n.processing_time_ms END * interval '1 ms' AS deadline_at,
-                coalesce(h.has_expiration_handler, false) AS has_expiration_handler
+                coalesce(h.has_expiration_handler, false) AS has_expiration_handler,
+                NULL::timestamptz AS accepted_at, false AS is_expiring, false AS is_draining
             FROM chosen s JOIN tenant n ON n.id = ANY (ARRAY[s.tenant_id])
             LEFT JOIN background_task_handler h
                 ON h.client_id = s.client_id AND h.identifier = s.identifier

@@ -7,6 +7,8 @@ extension TimerStore {
     private static let relaunchPause: Duration = .seconds(30)
     /// The most times that the wait is doubled, to about an hour.
     private static let relaunchDoublingsMax: Int32 = 7
+    /// The number of transfers of a run that one look at it examines, at least 2.
+    static let drainedMax = 100
 
     /// Does what is due for runs: notes that a launch was accepted, announces deadlines, ends runs
     /// that were not accepted, have expired or have drained, and launches again what nobody has
@@ -41,9 +43,10 @@ extension TimerStore {
                 ),
                 verdict AS MATERIALIZED (
                     SELECT s.*, CASE
-                        WHEN s.completes_with_transfers AND s.linked > 0 AND s.linked = s.ended
-                            THEN CASE WHEN s.ended = s.completed THEN 'transfers_completed'
-                                ELSE 'transfers_failed' END
+                        WHEN s.completes_with_transfers AND s.has_transfers AND s.is_at_end
+                                AND s.is_drain_whole
+                            THEN CASE WHEN s.has_failed_transfer OR s.has_failed
+                                THEN 'transfers_failed' ELSE 'transfers_completed' END
                         WHEN NOT s.is_accepted AND least(
                                 s.deadline_at, s.launched_at + \(RunStore.acceptTime)) <= now()
                             THEN 'not_accepted'
@@ -58,7 +61,8 @@ extension TimerStore {
                         ended_at = CASE WHEN v.verdict IS NOT NULL THEN clock_timestamp() END,
                         reason = v.verdict,
                         must_cancel = coalesce(v.verdict = 'deadline_passed', false)
-                            AND r.cancels_transfers AND v.linked > 0
+                            AND r.cancels_transfers AND v.has_transfers,
+                        \(Self.drainChanges)
                     FROM verdict v WHERE r.id = ANY (ARRAY[v.id])
                 ),
                 again AS (
@@ -118,16 +122,57 @@ extension TimerStore {
             * power(2, least(q.refusals, \(relaunchDoublingsMax)))
         """
 
-    /// Selects how many transfers are linked to a run `r` that completes with them, how many have
-    /// ended, and how many of these completed.
+    /// Selects what is to be known of the transfers of a run `r`: whether it has any, and, if it
+    /// completes with them, which of the next page is outstanding, or else the last of the page,
+    /// whether one of the page has failed, and whether nothing follows it.
+    ///
+    /// While the first of the page is outstanding, nothing else is read.
     private static let drain: Query = """
-        SELECT count(*) AS linked, count(*) FILTER (WHERE t.id IS NULL OR o.task_id IS NOT NULL)
-                AS ended,
-            count(*) FILTER (WHERE (o.state = 'completed') IS TRUE) AS completed
-        FROM background_task_transfer l
-        LEFT JOIN task t ON t.id = ANY (ARRAY[l.task_id])
-        LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[l.task_id])
-        WHERE l.run_id = r.id AND (r.completes_with_transfers OR r.cancels_transfers)
+        SELECT x.has_transfers, o.outstanding, p.last_examined,
+            coalesce(p.has_failed, false) AS has_failed,
+            num_nulls(o.outstanding) = 1 AND p.is_at_end AS is_at_end
+        FROM (
+            SELECT (
+                SELECT l.task_id FROM background_task_transfer l WHERE l.run_id = r.id LIMIT 1
+            ) IS NOT NULL AS has_transfers
+        ) x
+        LEFT JOIN LATERAL (
+            SELECT l.task_id AS outstanding FROM (\(drainPage)) l
+            WHERE r.completes_with_transfers
+                AND (SELECT t.id FROM task t WHERE t.id = l.task_id) IS NOT NULL
+                AND (SELECT o.task_id FROM outcome o WHERE o.task_id = l.task_id) IS NULL
+            ORDER BY l.task_id LIMIT 1
+        ) o ON true
+        LEFT JOIN LATERAL (
+            SELECT (array_agg(l.task_id ORDER BY l.task_id DESC))[1] AS last_examined,
+                count(*) < \(drainedMax) AS is_at_end,
+                bool_or((SELECT o.state FROM outcome o WHERE o.task_id = l.task_id)
+                    IS DISTINCT FROM 'completed') AS has_failed
+            FROM (\(drainPage)) l
+            WHERE r.completes_with_transfers AND num_nulls(o.outstanding) = 1
+        ) p ON true
+        """
+
+    /// Selects the transfers of a run `r` that are examined next.
+    private static let drainPage: Query = """
+        SELECT y.task_id FROM background_task_transfer y
+        WHERE y.run_id = r.id AND y.task_id >= r.drained_before
+        ORDER BY y.task_id LIMIT \(drainedMax)
+        """
+
+    /// What is noted of a run `r` in `verdict` `v` about its transfers.
+    ///
+    /// Only a pass over all of them that has met none outstanding tells that the run has drained,
+    /// because one that has ended may be retried meanwhile. A pass that has met one waits there,
+    /// and another follows it.
+    private static let drainChanges: Query = """
+        drained_before = CASE WHEN v.outstanding IS NOT NULL THEN v.outstanding
+            WHEN v.is_at_end OR v.last_examined IS NULL THEN \(UUID.zero)
+            ELSE v.last_examined END,
+        is_drain_whole = v.outstanding IS NULL AND (v.is_at_end OR r.is_drain_whole),
+        has_failed_transfer = v.outstanding IS NULL AND NOT v.is_at_end
+            AND (r.has_failed_transfer OR v.has_failed),
+        is_draining = v.last_examined IS NOT NULL AND NOT (v.is_at_end AND r.is_drain_whole)
         """
 
     /// Returns a page of the transfers that are to be cancelled with runs that have expired.

@@ -17,6 +17,11 @@ package struct DeliveryBounds: Sendable {
     package var waitingMax = 256
     /// The most claimed pairs of all subscriptions of a tenant that wait.
     package var waitingTotalMax = 4096
+    /// The least time until a pair that found no place is claimed again; it doubles while nothing
+    /// of its subscription finds one.
+    package var postponementMin: Duration = .seconds(1)
+    /// The most time until a pair that found no place is claimed again.
+    package var postponementMax: Duration = .seconds(1200)
     /// The most events read at once for a pair; each may hold a client string of 64 KiB.
     package var pageMax = 16
     /// The most bytes of an answer that are read; only the first 1024 of them are kept.

@@ -5,9 +5,9 @@ import TransferModel
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
 /// of its sessions are due, and its tenant only as many as leave some for others; the same holds
 /// for all receivers at one host. Slow receivers share a part of the slots, and receivers of
-/// unknown pace share another part with them. Other claimed pairs wait here for their turn. A pair
-/// that waits too long is dropped, and returns with the next claim after its lease has run out. A
-/// pure value: time is an argument.
+/// unknown pace share another part with them. Other claimed pairs wait here for their turn, as many
+/// as will probably have it before their claims end. The rest is postponed, and claimed again when
+/// it may find a place. A pure value: time is an argument.
 struct DeliverySlots<Claim> {
     /// The fate of a claimed pair.
     enum Admission: Equatable, Sendable {
@@ -15,8 +15,8 @@ struct DeliverySlots<Claim> {
         case start
         /// The pair is kept until ``next(at:)`` returns it.
         case wait
-        /// The pair is neither started nor kept, but left to its lease.
-        case drop
+        /// The pair is neither started nor kept, and is to be due again after the time.
+        case postpone(Duration)
     }
 
     /// The pace at which a receiver took its last message.
@@ -39,6 +39,15 @@ struct DeliverySlots<Claim> {
         var concurrency: Int
         var running = 0
         var waiting: [Waiting] = []
+        /// The time from the end of one pair to the end of the next, as measured last.
+        var interval: Duration?
+        /// The time since which the current interval is measured.
+        var measuredSince: ContinuousClock.Instant
+
+        /// Returns the time after which another pair may probably be started.
+        func expectedInterval(at now: ContinuousClock.Instant) -> Duration {
+            max(interval ?? .zero, now - measuredSince)
+        }
     }
 
     /// The numbers of pairs that are being delivered, by the pace of their receivers.
@@ -84,6 +93,12 @@ struct DeliverySlots<Claim> {
     private var running = Tally()
     private var runningOfTenant: [TenantID: Tally] = [:]
     private var runningOfHost: [String: Tally] = [:]
+    /// The subscriptions of which pairs were postponed.
+    private var returns: [SubscriptionID: DeliveryReturns] = [:]
+    /// The pairs whose claims are about to end, and their subscriptions.
+    private var expired: [(claim: Claim, subscription: SubscriptionID)] = []
+    /// The time before which no waiting pair expires; nil when none waits.
+    private var nextExpiry: ContinuousClock.Instant?
     /// The places of waiting pairs.
     private var places: SlotLedger<TenantID>
     /// The subscriptions of each tenant with waiting pairs, in the order of their turns.
@@ -106,10 +121,9 @@ struct DeliverySlots<Claim> {
     var runningCount: Int { running.all }
 
     /// The number of further pairs that may be claimed.
-    var freeCount: Int {
-        guard !isDraining, running.all < shares.total else { return 0 }
-        return min(bounds.claimMax, places.freeCount)
-    }
+    ///
+    /// It does not depend on what waits: a pair of a quick receiver may be started all the same.
+    var freeCount: Int { isDraining || running.all >= shares.total ? 0 : bounds.claimMax }
 
     /// Finds a place for a pair that has been claimed.
     ///
@@ -120,6 +134,7 @@ struct DeliverySlots<Claim> {
     ///   - host: the receiver's host; nil for one that cannot be reached anyway.
     ///   - concurrency: the subscription's number of slots; nil for the bound of all.
     ///   - expiry: the time until which the pair may still be started.
+    ///   - now: the time.
     /// - Returns: what becomes of it.
     mutating func admit(
         _ claim: Claim,
@@ -127,22 +142,32 @@ struct DeliverySlots<Claim> {
         tenant: TenantID,
         host: String? = nil,
         concurrency: Int? = nil,
-        until expiry: ContinuousClock.Instant
+        until expiry: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant
     ) -> Admission {
-        guard !isDraining else { return .drop }
-        var line = lines[subscription] ?? Line(tenant: tenant, host: host, concurrency: 0)
+        guard !isDraining else { return .postpone(.zero) }
+        var line =
+            lines[subscription]
+            ?? Line(tenant: tenant, host: host, concurrency: 0, measuredSince: now)
+        if line.waiting.isEmpty { line.measuredSince = now }
         line.concurrency = concurrency ?? bounds.perSubscriptionMax
         lines[subscription] = line
         if line.waiting.isEmpty, mayStart(subscription) {
             begin(subscription)
             return .start
         }
-        guard line.waiting.count < bounds.waitingMax, places.take(for: tenant) else {
+        // However long each takes, whatever ends has a successor.
+        let isInTime =
+            line.waiting.count < line.concurrency
+            || now + line.expectedInterval(at: now) * (line.waiting.count + 1) < expiry
+        guard isInTime, line.waiting.count < bounds.waitingMax, places.take(for: tenant) else {
+            let wait = postponement(of: subscription, at: now)
             forgetIfIdle(subscription)
-            return .drop
+            return .postpone(wait)
         }
         if line.waiting.isEmpty { addTurn(of: subscription, tenant) }
         lines[subscription]?.waiting.append(Waiting(claim: claim, expiresAt: expiry))
+        nextExpiry = min(nextExpiry ?? expiry, expiry)
         return .wait
     }
 
@@ -159,9 +184,15 @@ struct DeliverySlots<Claim> {
         paces[subscription] = pace
     }
 
-    /// Records that a pair of `subscription` is no longer being delivered.
-    mutating func ended(_ subscription: SubscriptionID) {
+    /// Records that a pair of `subscription` is no longer being delivered at `now`.
+    mutating func ended(_ subscription: SubscriptionID, at now: ContinuousClock.Instant) {
         guard let line = lines[subscription] else { return }
+        if !line.waiting.isEmpty {
+            let newest = now - line.measuredSince
+            // A mean, in which the newest counts a quarter.
+            lines[subscription]?.interval = line.interval.map { ($0 * 3 + newest) / 4 } ?? newest
+        }
+        lines[subscription]?.measuredSince = now
         precondition(line.running > 0, "a pair that was not started has ended")
         count(-1, of: line, paces[subscription] ?? .unknown)
         lines[subscription]?.running -= 1
@@ -170,19 +201,32 @@ struct DeliverySlots<Claim> {
 
     /// Starts a waiting pair, if any may be started.
     ///
-    /// - Parameter now: the time, by which pairs that have waited too long are dropped.
+    /// - Parameter now: the time, at which pairs that have waited too long are not started.
     /// - Returns: the pair, to be delivered as one that was admitted to start.
     mutating func next(at now: ContinuousClock.Instant) -> Claim? {
-        while let subscription = nextSubscription {
-            guard let next = popWaiting(of: subscription) else { return nil }
-            guard next.expiresAt > now else {
-                forgetIfIdle(subscription)
-                continue
-            }
-            begin(subscription)
-            return next.claim
+        expireWaiting(at: now)
+        guard let subscription = nextSubscription, let next = popWaiting(of: subscription) else {
+            return nil
         }
-        return nil
+        begin(subscription)
+        return next.claim
+    }
+
+    /// Removes the pairs that have waited too long.
+    ///
+    /// - Returns: these pairs, each to be due again after its wait.
+    mutating func takeExpired(
+        at now: ContinuousClock.Instant
+    ) -> [(claim: Claim, wait: Duration)] {
+        expireWaiting(at: now)
+        if !returns.isEmpty { returns = returns.filter { !$0.value.areOver(at: now) } }
+        let taken = expired
+        expired = []
+        var postponed: [(claim: Claim, wait: Duration)] = []
+        for item in taken {
+            postponed.append((item.claim, postponement(of: item.subscription, at: now)))
+        }
+        return postponed
     }
 
     /// Whether a waiting pair may be started.
@@ -193,7 +237,8 @@ struct DeliverySlots<Claim> {
     /// - Returns: the pairs that waited and are to be given back.
     mutating func drain() -> [Claim] {
         isDraining = true
-        let claims = lines.values.flatMap { $0.waiting.map(\.claim) }
+        let claims = expired.map(\.claim) + lines.values.flatMap { $0.waiting.map(\.claim) }
+        (expired, nextExpiry) = ([], nil)
         for subscription in lines.keys { lines[subscription]?.waiting = [] }
         places = SlotLedger(slots: bounds.waitingTotalMax)
         (turns, tenantTurns) = ([:], [])
@@ -229,6 +274,46 @@ struct DeliverySlots<Claim> {
         )
     }
 
+    /// Returns how long a pair of a subscription waits that found no place.
+    private mutating func postponement(
+        of subscription: SubscriptionID,
+        at now: ContinuousClock.Instant
+    ) -> Duration {
+        let interval = lines[subscription]?.expectedInterval(at: now) ?? .zero
+        let count = lines[subscription]?.waiting.count ?? 0
+        if returns.count >= bounds.pacesMax { returns = [:] }
+        var own = returns[subscription] ?? DeliveryReturns(bounds, at: now)
+        // What does not get its turn by then waits no longer.
+        let lineMax = bounds.lease - bounds.leaseMargin
+        let wait = own.wait(
+            after: count > 0 ? min(interval * count, lineMax) : nil,
+            distance: interval,
+            at: now
+        )
+        returns[subscription] = own
+        return wait
+    }
+
+    /// Sets apart the waiting pairs that have waited too long.
+    private mutating func expireWaiting(at now: ContinuousClock.Instant) {
+        guard let nextExpiry, nextExpiry <= now else { return }
+        self.nextExpiry = nil
+        for (subscription, line) in lines {
+            let rest = line.waiting.filter { $0.expiresAt > now }
+            if let first = rest.map(\.expiresAt).min() {
+                self.nextExpiry = min(self.nextExpiry ?? first, first)
+            }
+            guard rest.count < line.waiting.count else { continue }
+            for item in line.waiting where item.expiresAt <= now {
+                expired.append((item.claim, subscription))
+                places.giveBack(for: line.tenant)
+            }
+            lines[subscription]?.waiting = rest
+            if rest.isEmpty { removeTurn(of: subscription, line.tenant) }
+            forgetIfIdle(subscription)
+        }
+    }
+
     private mutating func begin(_ subscription: SubscriptionID) {
         guard let line = lines[subscription] else { return }
         lines[subscription]?.running += 1
@@ -262,15 +347,20 @@ struct DeliverySlots<Claim> {
         guard let line = lines[subscription], !line.waiting.isEmpty else { return nil }
         let next = lines[subscription]?.waiting.removeFirst()
         places.giveBack(for: line.tenant)
-        turns[line.tenant]?.removeAll { $0 == subscription }
-        tenantTurns.removeAll { $0 == line.tenant }
-        if turns[line.tenant]?.isEmpty ?? true {
-            turns[line.tenant] = nil
-        } else {
+        removeTurn(of: subscription, line.tenant)
+        if turns[line.tenant] != nil {
+            tenantTurns.removeAll { $0 == line.tenant }
             tenantTurns.append(line.tenant)
         }
         if line.waiting.count > 1 { addTurn(of: subscription, line.tenant) }
         return next
+    }
+
+    private mutating func removeTurn(of subscription: SubscriptionID, _ tenant: TenantID) {
+        turns[tenant]?.removeAll { $0 == subscription }
+        guard turns[tenant]?.isEmpty ?? true else { return }
+        turns[tenant] = nil
+        tenantTurns.removeAll { $0 == tenant }
     }
 
     private mutating func forgetIfIdle(_ subscription: SubscriptionID) {

@@ -15,6 +15,8 @@ extension WebhookDispatcher {
             return state.claimableAt
         }
         startWaiting(&group)
+        let expired = state.withLock { $0.slots.takeExpired(at: .now) }
+        await postpone(expired.map { (claim: $0.claim.claim, wait: $0.wait) })
         if let pausedUntil, pausedUntil > .now { return }
         // Pairs claimed now could not be kept.
         guard worker.isTrusted(at: .now) else { return }
@@ -24,7 +26,12 @@ extension WebhookDispatcher {
             let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
             guard let due = await claim(limit) else { return }
             state.withLock { $0.hasMore = due.examined == limit }
-            for claim in due.claims { start(DeliveryCursor(claim, until: expiresAt), &group) }
+            var postponed: [(claim: DeliveryClaim, wait: Duration)] = []
+            for claim in due.claims {
+                let wait = start(DeliveryCursor(claim, until: expiresAt), &group)
+                if let wait { postponed.append((claim, wait)) }
+            }
+            await postpone(postponed)
             guard due.examined == limit else { return }
         }
     }
@@ -78,7 +85,11 @@ extension WebhookDispatcher {
         return due
     }
 
-    private func start(_ held: DeliveryCursor, _ group: inout DiscardingTaskGroup) {
+    /// - Returns: how long the pair has to wait until it is claimed again; nil when it is kept.
+    private func start(
+        _ held: DeliveryCursor,
+        _ group: inout DiscardingTaskGroup
+    ) -> Duration? {
         let admission = state.withLock { state in
             state.slots.admit(
                 held,
@@ -86,10 +97,29 @@ extension WebhookDispatcher {
                 tenant: held.claim.tenant,
                 host: held.host,
                 concurrency: held.claim.concurrency,
-                until: held.expiresAt
+                until: held.expiresAt,
+                at: .now
             )
         }
-        if admission == .start { run(held, &group) }
+        switch admission {
+        case .start:
+            run(held, &group)
+            return nil
+        case .wait:
+            return nil
+        case .postpone(let wait):
+            return wait
+        }
+    }
+
+    /// Ends claims of pairs that found no place; without a store, their leases do.
+    private func postpone(_ deliveries: [(claim: DeliveryClaim, wait: Duration)]) async {
+        guard !deliveries.isEmpty else { return }
+        do throws(StoreError) {
+            try await stores.deliveries.postpone(deliveries)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+        }
     }
 
     /// Starts waiting pairs that may be started now that others have ended.

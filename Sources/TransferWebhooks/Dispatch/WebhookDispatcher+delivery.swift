@@ -47,7 +47,10 @@ extension WebhookDispatcher {
             await fail(held, outgoing.name, .notAcknowledged, .notSent)
             return false
         }
-        if held.claim.throttlesWakeUps, outgoing.last.kind == .sessionEventsFinished {
+        // A retry was admitted at its first try, whoever was woken since then.
+        if held.claim.throttlesWakeUps, held.tries == 0,
+            outgoing.last.kind == .sessionEventsFinished
+        {
             guard await settle(&held) else { return false }
             guard held.isCurrent else {
                 await release(held)

@@ -188,7 +188,7 @@ package final class WebhookDispatcher: Service {
     /// - Returns: a pair to deliver in its place.
     func end(_ held: DeliveryCursor) -> DeliveryCursor? {
         let (next, isIdle, mustWake) = state.withLock { state in
-            state.slots.ended(held.claim.subscription)
+            state.slots.ended(held.claim.subscription, at: .now)
             let next = state.slots.next(at: .now)
             let isIdle = state.slots.isDraining && state.slots.runningCount == 0
             // The end of one pair may let several others start.

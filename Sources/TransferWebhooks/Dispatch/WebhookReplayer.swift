@@ -3,9 +3,14 @@ import TransferModel
 import TransferStore
 
 /// The loop that sends messages again that were asked for.
+///
+/// Subscriptions with replays take turns, each on its own: a receiver that is slow for each message
+/// holds up those of no other.
 struct WebhookReplayer: Sendable {
-    /// The most replays claimed at once.
-    private static let replaysMax = 16
+    /// The most replays of a subscription in one of its turns.
+    private static let replaysMax = 8
+    /// The most subscriptions that are looked at for a turn.
+    private static let turnsMax = 256
 
     let stores: WebhookStores
     let worker: WorkerIdentity
@@ -15,6 +20,7 @@ struct WebhookReplayer: Sendable {
     let bounds: DeliveryBounds
     let watch: OutageLog
     let stopping: StopFlag
+    private let slots = ReplaySlots()
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     private var isStopping: Bool { Task.isCancelled || stopping.isSet }
@@ -27,27 +33,52 @@ struct WebhookReplayer: Sendable {
 
     /// Sends the requested replays at each wake-up until it is stopped.
     func run() async {
-        for await _ in wakeups.stream {
-            while !isStopping, let due = await claimReplays(), !due.isEmpty {
-                watch.couldNotRead(due.unreadable)
-                sender.counters.countUnreadable(due.unreadable.count)
-                await withDiscardingTaskGroup { group in
-                    for own in Dictionary(grouping: due.claims, by: \.subscription).values {
-                        group.addTask { await self.replay(own) }
-                    }
-                }
+        await withDiscardingTaskGroup { group in
+            var last: SubscriptionID?
+            for await _ in wakeups.stream { await startDue(&group, after: &last) }
+        }
+    }
+
+    /// Starts turns of subscriptions whose replays are due, as far as there are slots.
+    private func startDue(
+        _ group: inout DiscardingTaskGroup,
+        after last: inout SubscriptionID?
+    ) async {
+        guard !isStopping, slots.isAnyFree, let page = await turns(after: last) else { return }
+        last = page.last
+        for turn in slots.inOrder(page.turns) {
+            guard let tenant = turn.tenant else {
+                await cancelReplays(of: turn.subscription)
+                continue
+            }
+            guard slots.take(for: turn.subscription, of: tenant) else { continue }
+            group.addTask {
+                let hasMore = await self.replayNext(of: turn.subscription)
+                let isAwaited = self.slots.giveBack(for: turn.subscription, of: tenant)
+                if hasMore || isAwaited { self.wake() }
             }
         }
     }
 
     /// - Returns: nil when nothing is due, or the store cannot be asked.
-    private func claimReplays() async -> DueReplays? {
+    private func turns(after last: SubscriptionID?) async -> ReplayTurns? {
         do throws(StoreError) {
             guard try await stores.deliveryLog.areAnyReplaysDue() else { return nil }
+            return try await stores.deliveryLog.replayTurns(after: last, limit: Self.turnsMax)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// - Returns: nil when the store cannot be asked.
+    private func claimReplays(of subscription: SubscriptionID) async -> DueReplays? {
+        do throws(StoreError) {
             return try await stores.deliveryLog.claimReplays(
+                of: subscription,
                 worker.reserve(Self.replaysMax),
                 limit: Self.replaysMax,
-                // All of them may belong to one receiver that is slow for each.
+                // Its receiver may be slow for each.
                 lease: bounds.messageTimeout * (Self.replaysMax + 1)
             )
         } catch {
@@ -56,25 +87,33 @@ struct WebhookReplayer: Sendable {
         }
     }
 
-    /// Sends a subscription's messages one after another, as long as its receiver can be reached.
-    private func replay(_ claims: [ReplayClaim]) async {
-        for claim in claims {
-            guard !isStopping, let page = await events(of: claim) else { return }
+    /// Sends the next messages of a subscription one after another, as long as its receiver can be
+    /// reached.
+    ///
+    /// - Returns: whether there are probably more.
+    private func replayNext(of subscription: SubscriptionID) async -> Bool {
+        guard !isStopping, let due = await claimReplays(of: subscription) else { return false }
+        watch.couldNotRead(due.unreadable)
+        sender.counters.countUnreadable(due.unreadable.count)
+        for claim in due.claims {
+            guard !isStopping, let page = await events(of: claim) else { return false }
             guard page.unreadable.isEmpty else {
-                guard await record(.notSent, as: .unreadable, of: claim) else { return }
+                guard await record(.notSent, as: .unreadable, of: claim) else { return false }
                 continue
             }
             // Its events are no longer kept; the log's row goes soon.
             guard let outgoing = claim.outgoing(page.events) else { continue }
-            guard let message = await messageOrNil(outgoing, of: claim) else { return }
-            let sent = await sender.send(message, to: claim.endpoint)
+            guard let message = await messageOrNil(outgoing, of: claim) else { return false }
+            let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
             // Whoever finds that the lease has run out sends the message again.
-            if sent.outcome == .abandoned { return }
-            guard await record(sent, of: claim) else { return }
+            if sent.outcome == .abandoned { return false }
+            guard await record(sent, of: claim) else { return false }
             if case .failed(let failure) = sent.outcome, failure.status == nil {
-                return await cancelReplays(of: claim.subscription)
+                await cancelReplays(of: subscription)
+                return false
             }
         }
+        return !due.isEmpty
     }
 
     /// - Returns: false when the claim is stale.
@@ -132,12 +171,12 @@ struct WebhookReplayer: Sendable {
         }
     }
 
-    /// Cancels a dead receiver's replays, so that they hold up those of no other.
+    /// Cancels the replays of a subscription that is deleted or whose receiver is dead.
     private func cancelReplays(of subscription: SubscriptionID) async {
         do throws(StoreError) {
-            try await stores.deliveryLog.cancelReplays(of: subscription)
+            while try await stores.deliveryLog.cancelReplays(of: subscription) > 0 {}
         } catch {
-            watch.failed(error)
+            if !Task.isCancelled { watch.failed(error) }
         }
     }
 }

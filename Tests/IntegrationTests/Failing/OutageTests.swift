@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
+import Postgres
 import Testing
 import TransferTestSupport
+import TransferWire
 
 /// The log for an operator when the database goes away.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
@@ -30,5 +32,31 @@ import TransferTestSupport
         #expect(try count("the database answers again") == 1)
         #expect(await service.terminate() == 0)
         #expect(try count("the database is away") == 1)
+    }
+
+    /// As a standby does, to which a URL of several hosts may lead after a failover.
+    @Test func aDatabaseThatTakesNoChangesIsAway() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let client = try HTTPClient(service, key: directory.apiKey())
+        try await eventually("the instance is ready") {
+            await client.status("GET", "/readyz") == 200
+        }
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        func set(_ change: String) async throws {
+            try await aside.executeScript("ALTER SYSTEM \(change)")
+            _ = try await aside.execute("SELECT pg_reload_conf() AS is_told")
+        }
+        try await set("SET default_transaction_read_only = on")
+        try await eventually("it says so") {
+            (try? await client.get("/readyz", as: ProbeDocument.self).reason?
+                .contains("read-only")) == true
+        }
+        try await set("RESET default_transaction_read_only")
+        try await eventually("the instance is ready again", within: .seconds(60)) {
+            await client.status("GET", "/readyz") == 200
+        }
+        await aside.close()
+        #expect(await service.terminate() == 0)
     }
 }

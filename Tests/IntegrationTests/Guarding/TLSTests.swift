@@ -192,6 +192,23 @@ import TransferTestSupport
         #expect(await stage.service.terminate() == 0)
     }
 
+    @Test func aCertificateThatCannotBeReadIsSaid() async throws {
+        let authority = try await TestAuthority()
+        let certificate = try await authority.issue()
+        let directory = try DataDirectory()
+        let refusal = await #expect(throws: ServiceProcess.NotStarted.self) {
+            try await ServiceProcess(
+                in: directory,
+                [
+                    "--tls-certificate-file", "\(directory.path)/missing",
+                    "--tls-key-file", certificate.keyPath,
+                ]
+            )
+        }
+        let text = "\(directory.path)/missing: cannot be read: No such file or directory"
+        #expect(refusal?.description.contains(text) == true, "\(String(describing: refusal))")
+    }
+
     @Test func aKeyThatOthersCanReadIsRefused() async throws {
         let authority = try await TestAuthority()
         let certificate = try await authority.issue()

@@ -49,6 +49,19 @@ import TransferTestSupport
         }
     }
 
+    @Test func whatCannotBeLookedAtHoldsUpNoLaunch() async throws {
+        let fixture = try await EngineFixture()
+        let aside = try await TestDatabase.current.connection()
+        try await fixture.submitRequest(Self.task)
+        // Runs are looked at with their transfers, and requests without.
+        _ = try await aside.execute("ALTER TABLE background_task_transfer RENAME TO elsewhere")
+        try await fixture.withEngine { _ in
+            try await eventually("the engine launches it") {
+                try await !aside.execute("SELECT id FROM background_task_run").isEmpty
+            }
+        }
+    }
+
     /// Returns the run that the engine has launched.
     private func launched(_ fixture: EngineFixture) async throws -> BackgroundTaskRun {
         var run: BackgroundTaskRun?

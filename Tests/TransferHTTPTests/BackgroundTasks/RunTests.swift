@@ -79,6 +79,28 @@ import TransferWire
         }
     }
 
+    /// Words of the client that come when the announcement is due and not yet made, of which one
+    /// moves the deadline by less than the notice.
+    @Test(arguments: [
+        ("progress", #"{"completed_unit_count": 1, "total_unit_count": 2}"#),
+        ("extend", #"{"seconds": 1}"#),
+    ])
+    func itsExpiryIsAnnouncedAfterAWord(verb: String, body: String) async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let run = try await server.launch()
+            try await server.change(run.id, "accept")
+            try await clock.move(until: 2, before: .deadline)
+            #expect(try await server.change(run.id, verb, body).status == 200)
+            try await clock.pass(until: 4, before: .deadline)
+            #expect(
+                try await server.clientEvents().map(\.type)
+                    == ["background_task.launch", "background_task.expiring"]
+            )
+        }
+    }
+
     @Test func oneWithoutAnExpirationHandlerEndsWithoutWarning() async throws {
         try await APIServer.run { server in
             try await server.register([])
@@ -191,6 +213,36 @@ import TransferWire
             try await server.complete(Array("a".utf8))
             try await clock.pass(2)
             #expect(try await server.run(run.id).state == "succeeded")
+        }
+    }
+
+    @Test func aRunOfManyTransfersIsLookedAtInPages() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let task = try await server.submit(try await server.session())
+            let run = try await server.launch("refresh", #""completes_with_transfers": true"#)
+            try await server.change(run.id, "transfers", #"{"task_ids": ["\#(task)"]}"#)
+            // Tasks of which nothing is left.
+            let connection = try await TestDatabase.current.connection()
+            _ = try await connection.execute(
+                """
+                INSERT INTO background_task_transfer (run_id, task_id)
+                SELECT id, gen_random_uuid() FROM background_task_run
+                CROSS JOIN generate_series(1, 450)
+                """
+            )
+            try await clock.pass(2)
+            #expect(try await server.run(run.id).state == "running")
+            let open: Query = """
+                SELECT r.drained_before = t.id AS is_there FROM background_task_run r, task t
+                """
+            let row = try #require(try await connection.execute(open).first)
+            let isThere: Bool = try row.decode("is_there")
+            #expect(isThere)
+            try await server.complete(Array("a".utf8))
+            try await clock.pass(2)
+            #expect(try await server.run(run.id).reason == "transfers_failed")
         }
     }
 

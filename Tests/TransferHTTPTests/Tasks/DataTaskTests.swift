@@ -134,6 +134,10 @@ import TransferWire
             "/checksums invalid_value"
         ),
         (
+            #""method": "HEAD", "checksums": {"md5": "d41d8cd98f00b204e9800998ecf8427e"}"#,
+            "/checksums invalid_value"
+        ),
+        (
             #""kind": "data", "resume_data": "8a1c5c3e-0000-4000-8000-000000000000""#,
             "/resume_data invalid_value"
         ),

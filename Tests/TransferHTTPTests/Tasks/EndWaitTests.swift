@@ -69,6 +69,21 @@ import TransferWire
         }
     }
 
+    /// It cannot take the answer for one that is as it was for all of its time.
+    @Test func whoHasNoPlaceIsNotToldThatItWaited() async throws {
+        var bounds = EventReaderBounds()
+        bounds.max = 0
+        try await APIServer.run(readers: bounds) { server in
+            let session = try await server.session()
+            let id = try await server.submit(session)
+            for path in [session, "/v1/tasks/\(id)"] {
+                let answer = try await server.send("GET", path, fields: Self.prefer)
+                #expect(answer.status == 200)
+                #expect(answer.fields["preference-applied"] == nil, "\(path)")
+            }
+        }
+    }
+
     @Test func aSessionThatEndsWithItsWorkIsToldOnceMore() async throws {
         try await APIServer.run { server in
             var number = 0

@@ -122,6 +122,29 @@ import TransferWire
         }
     }
 
+    /// What its tenant keeps does not grow with each upload that is brought and deleted.
+    @Test func theBytesOfADeletedUploadDoNotCount() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(
+                server.session(),
+                #"{"kind": "upload", "url": "http://o.example/", "upload": {"staged": true}}"#
+            )
+            let path = "/v1/tasks/\(id)"
+            let put = try await server.send(
+                "PUT",
+                "\(path)/body",
+                bytes: [1, 2, 3],
+                fields: [("Content-Type", "application/octet-stream")]
+            )
+            #expect(put.status == 200)
+            let tenants = server.stores.tenants
+            #expect(try await tenants.storage(of: server.first.id).storedBytes == 3)
+            try await server.send("POST", "\(path)/cancel")
+            #expect(try await server.send("DELETE", path).status == 204)
+            #expect(try await tenants.storage(of: server.first.id).storedBytes == 0)
+        }
+    }
+
     @Test func aTaskThatItsWorkerStillStopsIsDeletedAfterwards() async throws {
         try await APIServer.run { server in
             let id = try await server.submit(server.session())

@@ -40,4 +40,27 @@ import TransferWire
             #expect(list.items.allSatisfy { $0.waitsFor == nil })
         }
     }
+
+    @Test(arguments: [
+        (
+            TransferFailure(.httpStatus, "Unavailable.", httpStatus: 503),
+            "answers that it is out of service"
+        ),
+        (TransferFailure(.couldNotConnect, "Refused."), "cannot be reached"),
+    ])
+    func aTaskThatWaitsForItsHostSaysWhy(failure: TransferFailure, reason: String) async throws {
+        try await APIServer.run { server in
+            let task = try await server.submit(server.session())
+            let claim = try await server.claim()
+            _ = try await server.stores.completions.end([
+                AttemptEnd(
+                    task: claim.task,
+                    fence: claim.fence,
+                    outcome: .waitForConnectivity(failure, after: .seconds(600))
+                )
+            ])
+            let waiting = try await document(server, task)
+            #expect(waiting.reason?.contains("The host \(reason)") == true)
+        }
+    }
 }

@@ -199,6 +199,35 @@ import TransferWire
         }
     }
 
+    /// The bytes of a task that cannot be read count among those that end its page.
+    @Test func aPageThatItsBytesEndIsFollowedByTheOthers() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let string = String(repeating: "x", count: 64 * 1024)
+            var ids: [String] = []
+            for _ in 0..<PageSize.pageBytesMax / string.utf8.count + 5 {
+                ids.append(try await submit(session, string, server).description)
+            }
+            try await server.send("POST", "/v1/tasks/\(ids[1])/cancel")
+            _ = try await TestDatabase.current.connection().execute(
+                """
+                UPDATE outcome SET failure = '{"code": "of_the_future", "message": "?"}'
+                """
+            )
+            for path in ["\(session)/tasks", "/v1/tasks"] {
+                var found: [String] = []
+                var query: String? = "limit=100"
+                while let current = query {
+                    let page = try await server.send("GET", "\(path)?\(current)")
+                        .json(Page<TaskDocument>.self)
+                    found += page.items.map(\.id) + (page.unreadable ?? [])
+                    query = page.nextCursor.map { "limit=100&cursor=\($0)" }
+                }
+                #expect(found.sorted() == ids.sorted(), "\(path)")
+            }
+        }
+    }
+
     @Test func pagesOfEventsSayWhetherThereMayBeMore() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

@@ -216,6 +216,73 @@ import TransferTestSupport
         )
     }
 
+    /// Sessions are kept long after their end, with what is still to be delivered of them.
+    @Test func theEventsOfManyEndedSessionsFollowInPages() async throws {
+        let fixture = try await fixture()
+        let subscription = try await fixture.subscribe()
+        let client = try #require(try await log(fixture)).uuid
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO session (
+                id, tenant_id, client, identifier, timeout_for_request_ms, timeout_for_resource_ms,
+                additional_headers, invalidated_at)
+            SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid,
+                \(fixture.tenant.uuid), \(Self.share.name), 'ended', 60000, 60000, '[]', now()
+            FROM generate_series(1, \(Int64(2 * ResumptionStore.resumedMax + 1))) AS n
+            """
+        )
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO session_progress (session_id, is_invalidated)
+            SELECT id, true FROM session WHERE identifier = 'ended'
+            """
+        )
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT \(subscription.uuid), id, 0, now() FROM session WHERE identifier = 'ended'
+            ORDER BY id LIMIT 1
+            """
+        )
+        try await quit(fixture)
+        let marked: Query = """
+            SELECT count(*) AS count FROM session_progress WHERE is_invalidated AND is_force_quit
+            """
+        #expect(try await fixture.count(marked) == 0)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        try await launch(fixture)
+        let left: Query = """
+            SELECT count(*) AS count FROM client_resumption WHERE client_id = \(client)
+            """
+        #expect(try await fixture.count(left) == 1)
+        while try await fixture.stores.resumptions.resumeDeliveries() {}
+        #expect(try await fixture.count(left) == 0)
+        let told = try await fixture.claimDeliveries().map(\.session.uuid)
+        #expect(told.contains { $0.uuidString.hasSuffix("000000000001") })
+    }
+
+    /// What a launched client has failed to take keeps its schedule, however late a page comes.
+    @Test func aPageLeavesWhatWasTriedSinceTheLaunch() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        try await fixture.submit(1, of: Self.share)
+        try await quit(fixture)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        try await launch(fixture)
+        let claims = try await fixture.claimDeliveries()
+        for claim in claims { _ = try await fixture.fail(claim, retryAfter: .seconds(300)) }
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO client_resumption (client_id, launched_at, resumed_before)
+            SELECT id, lifecycle_changed_at, 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+            FROM client WHERE identifier = \(Self.share.name)
+            """
+        )
+        while try await fixture.stores.resumptions.resumeDeliveries() {}
+        let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
+        #expect(try await fixture.count(due) == 0)
+    }
+
     @Test func aTerminatedClientIsToldAndGoesOn() async throws {
         let fixture = try await fixture()
         try await fixture.subscribe()

@@ -72,8 +72,12 @@ import TransferTestSupport
             },
             Question("areAnyReplaysDue") { _ = try await $0.deliveryLog.areAnyReplaysDue() },
             Question("areAnyDue") { _ = try await $0.deliveries.areAnyDue() },
+            Question("replayTurns") {
+                _ = try await $0.deliveryLog.replayTurns(after: nil, limit: 10)
+            },
             Question("claimReplays") {
                 _ = try await $0.deliveryLog.claimReplays(
+                    of: SubscriptionID(UUID()),
                     worker.reserve(10),
                     limit: 10,
                     lease: .seconds(600)

@@ -158,10 +158,8 @@ import TransferTestSupport
             tenant: fixture.tenant,
             id: gone
         )
-        for claim in claims {
-            let cursor = try await record(claim, fixture)
-            #expect(cursor == (claim.subscription == gone ? nil : 2))
-        }
+        // Also the claim of one that was deleted since is good for what it records.
+        for claim in claims { #expect(try await record(claim, fixture) == 2) }
         #expect(try await told(fixture).map(\.subscription) == [picky])
         #expect(
             try await fixture.stores.deliveryLog.logged(deaf, .expired, of: fixture.tenant).isEmpty

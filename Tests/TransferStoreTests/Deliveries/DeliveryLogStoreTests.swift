@@ -168,7 +168,8 @@ import TransferTestSupport
             until: nil
         )
         #expect(rest == 3)
-        try await stores.deliveryLog.cancelReplays(of: id)
+        #expect(try await stores.deliveryLog.cancelReplays(of: id) == 6)
+        #expect(try await stores.deliveryLog.cancelReplays(of: id) == 0)
         #expect(try await fixture.claimReplays().isEmpty)
         #expect(try await log(fixture, id, .dead).count == 6)
         let unknown = SubscriptionID(UUID())
@@ -183,16 +184,84 @@ import TransferTestSupport
     }
 }
 
+extension DeliveryLogStoreTests {
+    /// Schedules all dead messages of a subscription to be sent again.
+    private func recover(_ id: SubscriptionID, _ fixture: StoreFixture) async throws {
+        _ = try await fixture.stores.deliveryLog.recover(
+            tenant: fixture.tenant,
+            subscription: id,
+            since: .distantPast,
+            until: nil
+        )
+    }
+
+    @Test func subscriptionsWithReplaysTakeTurns() async throws {
+        let fixture = try await StoreFixture()
+        let ids = [try await fixture.subscribe(), try await fixture.subscribe()]
+            .sorted { $0.description < $1.description }
+        try await fixture.submit(3)
+        for _ in 0..<3 { try await giveUp(fixture) }
+        for id in ids { try await recover(id, fixture) }
+        let stores = fixture.stores
+        let first = try await stores.deliveryLog.replayTurns(after: nil, limit: 1)
+        #expect(first.turns.map(\.subscription) == [ids[0]])
+        #expect(first.turns.map(\.tenant) == [fixture.tenant])
+        let second = try await stores.deliveryLog.replayTurns(after: first.last, limit: 1)
+        #expect(second.turns.map(\.subscription) == [ids[1]])
+        let end = try await stores.deliveryLog.replayTurns(after: second.last, limit: 1)
+        #expect(end.turns.isEmpty)
+        #expect(end.last == nil)
+        // What one has claimed is no turn of it any more, nor one of the other.
+        let claims = try await stores.deliveryLog.claimReplays(
+            of: ids[0],
+            fixture.worker.reserve(10),
+            limit: 10,
+            lease: Self.lease
+        ).claims
+        #expect(claims.map(\.sequence) == [1, 2, 3])
+        let rest = try await stores.deliveryLog.replayTurns(after: nil, limit: 10)
+        #expect(rest.turns.map(\.subscription) == [ids[1]])
+        #expect(rest.last == nil)
+    }
+
+    @Test func replaysOfADeletedSubscriptionAreNotLookedForAgainAndAgain() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit(3)
+        for _ in 0..<3 { try await giveUp(fixture) }
+        try await recover(id, fixture)
+        let stores = fixture.stores
+        _ = try await stores.subscriptions.deleteSubscription(tenant: fixture.tenant, id: id)
+        let turns = try await stores.deliveryLog.replayTurns(after: nil, limit: 10).turns
+        #expect(turns.map(\.subscription) == [id])
+        #expect(turns.map(\.tenant) == [nil])
+        let due = try await stores.deliveryLog.claimReplays(
+            of: id,
+            fixture.worker.reserve(10),
+            limit: 10,
+            lease: Self.lease
+        )
+        #expect(due.isEmpty)
+        #expect(try await stores.deliveryLog.cancelReplays(of: id) == 3)
+        let areDue = try await stores.deliveryLog.areAnyReplaysDue()
+        #expect(!areDue)
+    }
+}
+
 extension StoreFixture {
     fileprivate func claimReplays(
         lease: Duration = .seconds(600)
     ) async throws -> [ReplayClaim] {
         let areDue = try await stores.deliveryLog.areAnyReplaysDue()
-        let claims = try await stores.deliveryLog.claimReplays(
-            worker.reserve(100),
-            limit: 100,
-            lease: lease
-        ).claims
+        var claims: [ReplayClaim] = []
+        for turn in try await stores.deliveryLog.replayTurns(after: nil, limit: 100).turns {
+            claims += try await stores.deliveryLog.claimReplays(
+                of: turn.subscription,
+                worker.reserve(100),
+                limit: 100,
+                lease: lease
+            ).claims
+        }
         #expect(areDue == !claims.isEmpty)
         return claims
     }

@@ -238,6 +238,32 @@ import TransferTestSupport
         }
     }
 
+    @Test func whatIsPostponedIsDueAfterItsWaitUnlessItIsHeldByAnother() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        for session in ["first", "second", "third"] {
+            try await fixture.putSession(session)
+            try await fixture.submit(1, to: session)
+        }
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.count == 3)
+        let stolen = claims[2].session
+        _ = try await fixture.aside.execute(
+            "UPDATE delivery SET fence = -1 WHERE session_id = \(stolen.uuid)"
+        )
+        try await fixture.stores.deliveries.postpone(
+            [(claims[0], .zero), (claims[1], .seconds(3600)), (claims[2], .zero)]
+        )
+        let again = try await fixture.claimDeliveries()
+        #expect(again.map(\.session) == [claims[0].session])
+        let waiting: Query = """
+            SELECT count(*) AS count FROM delivery
+            WHERE session_id = \(claims[1].session.uuid) AND fence IS NULL AND worker IS NULL
+                AND due_at > now() + interval '50 min'
+            """
+        #expect(try await fixture.count(waiting) == 1)
+    }
+
     /// A claim whose answer was lost is given back, and nothing else that is being delivered.
     @Test func whatAnUnansweredClaimHasGotIsDueAgain() async throws {
         let fixture = try await StoreFixture()

@@ -61,19 +61,21 @@ import TransferTestSupport
             }
         }
         try await spoil(ids[0], fixture)
-        let due = try await fixture.stores.deliveryLog.claimReplays(
-            fixture.worker.reserve(10),
-            limit: 10,
-            lease: .seconds(600)
-        )
-        #expect(due.unreadable == [ids[0]])
-        #expect(due.claims.map(\.subscription) == [ids[1]])
-        let next = try await fixture.stores.deliveryLog.claimReplays(
-            fixture.worker.reserve(10),
-            limit: 10,
-            lease: .seconds(600)
-        )
-        #expect(next.isEmpty)
+        var due: [DueReplays] = []
+        for id in [ids[0], ids[1], ids[0]] {
+            due.append(
+                try await fixture.stores.deliveryLog.claimReplays(
+                    of: id,
+                    fixture.worker.reserve(10),
+                    limit: 10,
+                    lease: .seconds(600)
+                )
+            )
+        }
+        #expect(due[0].unreadable == [ids[0]])
+        #expect(due[0].claims.isEmpty)
+        #expect(due[1].claims.map(\.subscription) == [ids[1]])
+        #expect(due[2].isEmpty)
         #expect(
             try await fixture.count(
                 """

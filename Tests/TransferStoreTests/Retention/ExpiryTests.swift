@@ -309,10 +309,12 @@ import TransferTestSupport
             "INSERT INTO result_hold (task_id, source_task_id) VALUES (\(id.uuid), \(UUID()))",
             "INSERT INTO test_failure (task_id, code) VALUES (\(id.uuid), 'timed_out')",
         ])
+        try await fixture.stores.stagedBodies.reserve(1, for: id, of: fixture.tenant)
     }
 
     private static let companions: [Query] = [
         "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
+        "staged_body",
     ]
 
     private func retry(_ id: TaskID, _ fixture: StoreFixture) async throws {

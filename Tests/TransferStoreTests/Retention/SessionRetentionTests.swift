@@ -174,6 +174,40 @@ import TransferTestSupport
         #expect(due.map(\.acknowledgedSequence) == [0, 0, 0])
     }
 
+    @Test func sessionsWithManySubscriptionsGoInSeveralTurns() async throws {
+        let fixture = try await StoreFixture()
+        for _ in 0..<3 { try await fixture.subscribe() }
+        for name in ["a", "b"] {
+            try await fixture.putSession(name)
+            try await end(fixture, name)
+        }
+        try await age(fixture)
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
+        while try await fixture.stores.counts.foldMoves() > 0 {}
+        var removed: [Int] = []
+        var position: SessionID?
+        repeat {
+            let sweep = try await fixture.stores.retention.pruneSessions(
+                endedBefore: Self.retention,
+                after: position,
+                subscriptionsMax: 2
+            )
+            removed.append(sweep.removed)
+            position = sweep.position
+        } while position != nil
+        #expect(removed == [1, 1])
+        // Each of them is told once of each session.
+        let events = try await fixture.stores.events.events(
+            of: SessionID(fixture.tenant.uuid),
+            after: 0,
+            limit: 10
+        )
+        let lost = events.compactMap(\.expiredEvents)
+        #expect(lost.count == 6)
+        let told = Set(lost.map { [$0.subscription.uuid.uuidString, $0.sessionIdentifier ?? ""] })
+        #expect(told.count == 6)
+    }
+
     @Test func manySessionsGoInBatches() async throws {
         let fixture = try await StoreFixture()
         _ = try await fixture.aside.execute(

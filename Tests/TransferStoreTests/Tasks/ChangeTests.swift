@@ -151,6 +151,37 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// The clock of this process is an hour behind: what it takes for the future has come.
+    @Test func theClockOfTheDatabaseSaysWhatIsDue() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = Date(timeIntervalSinceNow: 3 * 3600)
+        }[0]
+        let revision = try await fixture.task(id).revision
+        _ = try await fixture.aside.execute(
+            """
+            CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE
+            AS 'SELECT pg_catalog.now() + interval ''1 hour'''
+            """
+        )
+        let pool = TestDatabase.current.pool { configuration in
+            configuration.searchPath = configuration.searchPath.map { "\($0), pg_catalog" }
+        }
+        var change = TaskChange()
+        change.earliestBeginAt = .some(Date(timeIntervalSinceNow: 1800))
+        let result = try await Stores(Database(pool: pool)).control.changeTask(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
+        guard case .changed(let task) = result else {
+            Issue.record("not changed: \(result)")
+            return
+        }
+        #expect(task.state == .queued)
+        #expect(task.revision == revision + 1)
+    }
+
     @Test func aTaskThatIsMovingIsChangedAllTheSame() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let later = Date(timeIntervalSinceNow: 3600)

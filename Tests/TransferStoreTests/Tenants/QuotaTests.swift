@@ -247,6 +247,22 @@ import TransferTestSupport
         }
     }
 
+    @Test func aQueueMayBeAsLongAsANumberSays() async throws {
+        let fixture = try await StoreFixture()
+        var settings = StoreSettings()
+        settings.queueMax = .max
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
+        let result = try await stores.submissions.submit(
+            StoreFixture.submissions(1),
+            tenant: fixture.tenant,
+            sessionIdentifier: StoreFixture.identifier
+        )
+        guard case .accepted = result else {
+            Issue.record("not accepted: \(result)")
+            return
+        }
+    }
+
     @Test func aFullQueueTakesNothingUntilItIsShorter() async throws {
         let fixture = try await StoreFixture()
         var settings = StoreSettings()

@@ -59,11 +59,11 @@ package struct OpenAPIDocument: Sendable {
 
     /// Returns the template of a requested path, without its query.
     package func template(of path: String) -> String? {
-        let steps = path.split(separator: "/")
+        let steps = path.split(separator: "/", omittingEmptySubsequences: false)
         return (root["paths"]?.object ?? [:]).keys.sorted().first { template in
-            let expected = template.split(separator: "/")
+            let expected = template.split(separator: "/", omittingEmptySubsequences: false)
             return expected.count == steps.count
-                && zip(expected, steps).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+                && zip(expected, steps).allSatisfy { $0 == $1 || $0.hasPrefix("{") && !$1.isEmpty }
         }
     }
 

@@ -157,12 +157,14 @@ extension ScaleWorld {
             """,
             """
             INSERT INTO asked (
-                task_id, session_id, question, attempt, until, failure, origin, credential)
+                task_id, session_id, tenant_id, question, attempt, until, failure, origin,
+                credential, attempted_at)
             \(ofLarge("""
-                id, session_id, place, 0, \(Self.time),
+                id, session_id, \(tenantID), place, 0, \(Self.time),
                 \(Self.failure),
-                CASE place WHEN 'authentication' THEN 'https://o' || k || '.test' END,
-                CASE place WHEN 'authentication' THEN 'c' || k % 1000 END
+                CASE place WHEN 'authentication' THEN 'https://o' || k % 2 || '.test' END,
+                CASE place WHEN 'authentication' THEN 'c' || (7 + k % 2) END,
+                CASE place WHEN 'authentication' THEN now() - interval '1 hour' END
                 """, where: "place IN ('begin', 'authentication')"))
             """,
             """

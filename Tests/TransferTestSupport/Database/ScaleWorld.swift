@@ -65,8 +65,9 @@ package struct ScaleWorld: Sendable {
 
     /// The tables that are filled.
     private static let tables: [Query] = [
-        "task", "ready_run", "held", "delayed", "asked", "attempt_run", "attempt", "rename_run",
-        "outcome", "attempt_log", "event_run", "event_feed", "feed_tenant", "feed_session",
+        "task", "ready_run", "held", "delayed", "asked", "answer", "attempt_run", "attempt",
+        "rename_run", "outcome", "attempt_log", "event_run", "event_feed", "feed_tenant",
+        "feed_session",
         "partial",
         "task_move", "session_task_count", "tenant_task_count",
         "session_progress", "session", "signing_secret", "subscription", "delivery",
@@ -75,7 +76,7 @@ package struct ScaleWorld: Sendable {
         "client_string_change", "task_owner", "upload_resource", "test_failure", "task_mirror",
         "result_hold",
         "credential", "session_credential", "retried_failure", "bulk_operation", "timer",
-        "assertion", "assertion_leak",
+        "assertion", "assertion_leak", "client_resumption",
         "background_task_transfer", "background_task_run", "background_task_request",
         "background_task_handler",
     ]

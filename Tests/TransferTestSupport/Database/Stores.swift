@@ -7,6 +7,7 @@ package struct Stores: Sendable {
     package let tenants: TenantStore
     package let keys: KeyStore
     package let clients: ClientStore
+    package let resumptions: ResumptionStore
     package let assertions: AssertionStore
     package let timers: TimerStore
     package let handlers: HandlerStore
@@ -22,6 +23,7 @@ package struct Stores: Sendable {
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore
     package let decisions: DecisionStore
+    package let answers: AnswerStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
     package let credentials: CredentialStore
@@ -53,6 +55,7 @@ package struct Stores: Sendable {
         tenants = TenantStore(database)
         keys = KeyStore(database)
         clients = ClientStore(database)
+        resumptions = ResumptionStore(database)
         assertions = AssertionStore(database)
         timers = TimerStore(database)
         handlers = HandlerStore(database)
@@ -68,6 +71,7 @@ package struct Stores: Sendable {
         cancellations = CancellationStore(database)
         bulkOperations = BulkOperationStore(database)
         decisions = DecisionStore(database)
+        answers = AnswerStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)
         credentials = CredentialStore(database)

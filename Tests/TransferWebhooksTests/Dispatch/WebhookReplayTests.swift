@@ -99,6 +99,53 @@ struct WebhookReplayTests {
         }
     }
 
+    @Test func replaysToASlowReceiverHoldUpNoOthers() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        let refusals = Array(repeating: WebhookReceiver.Answer.status(500), count: 17 * 3)
+        let slow = try await fixture.subscribe(
+            "/slow",
+            answers: refusals + Array(repeating: .hold(gate), count: 17),
+            session: "slow"
+        )
+        let other = try await fixture.subscribe(
+            "/other",
+            answers: Array(repeating: .status(500), count: 3),
+            session: "other"
+        )
+        try await fixture.happen(17, in: "slow")
+        try await fixture.happen(1, in: "other")
+        try await fixture.withDispatcher(
+            schedule: threeTries,
+            {
+                $0.shutdownGrace = .zero
+                $0.messageTimeout = .seconds(100)
+                $0.lease = .seconds(600)
+            }
+        ) { dispatcher in
+            let log = fixture.stores.deliveryLog
+            for (id, count) in [(slow, 17), (other, 1)] {
+                try await eventually("all are dead") {
+                    try await log.logged(id, .dead, of: fixture.tenant).count == count
+                }
+                let recovered = try await log.recover(
+                    tenant: fixture.tenant,
+                    subscription: id,
+                    since: .distantPast,
+                    until: nil
+                )
+                #expect(recovered == count)
+                dispatcher.wake(for: [.replays])
+                if id == slow { _ = try await fixture.receiver.messages(17 * 3 + 1, at: "/slow") }
+            }
+            try await eventually("the other one has its replay") {
+                fixture.receiver.received(at: "/other").count == 4
+            }
+            #expect(fixture.receiver.received(at: "/slow").count == 17 * 3 + 1)
+        }
+        gate.open()
+    }
+
     @Test func aReceiverThatIsGoneGetsNothingMoreUntilItIsEnabled() async throws {
         let fixture = try await DeliveryFixture()
         let id = try await fixture.subscribe("/gone", answers: [.status(410)])

@@ -64,4 +64,28 @@ import TransferWebhooks
             gate.open()
         }
     }
+
+    @Test func pairsThatFindNoPlaceWaitWithoutAClaim() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)])
+        for number in 0..<8 { try await fixture.happen(1, in: "session-\(number)") }
+        try await fixture.withDispatcher({
+            $0.shutdownGrace = .zero
+            $0.perSubscriptionMax = 1
+            $0.waitingMax = 2
+            $0.messageTimeout = .seconds(60)
+            $0.lease = .seconds(300)
+            // None returns within the test.
+            $0.postponementMin = .seconds(900)
+        }) { _ in
+            try await eventually("one is delivered, two wait for its place, and five for later") {
+                try await fixture.deliveries().count { $0.fence == nil && ($0.wait ?? 0) > 600 }
+                    == 5
+            }
+            let claimed = try await fixture.deliveries().count { $0.fence != nil }
+            #expect(claimed == 3)
+        }
+        gate.open()
+    }
 }

@@ -1,0 +1,170 @@
+import Foundation
+import Postgres
+import TransferModel
+
+/// The deliveries of clients that are launched after a force-quit, of which there may be any number:
+/// sessions are kept long after their end, and each may have many subscriptions.
+package struct ResumptionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension ResumptionStore {
+    /// The number of deliveries that one transaction looks up for a client that was launched, with
+    /// as many again of subscriptions to single sessions.
+    package static let resumedMax = 2000
+    /// The number of clients found by one search.
+    private static let resumedClientsMax = 100
+
+    /// Makes a page of the deliveries due of each client that was launched after a force-quit.
+    ///
+    /// A client that is blocked by others is left for the next call, and does not delay the rest.
+    ///
+    /// - Returns: whether there are more pages.
+    /// - Throws: why nothing could be done.
+    package func resumeDeliveries() async throws(StoreError) -> Bool {
+        var isMore = false
+        var failure: StoreError?
+        var position: UUID?
+        repeat {
+            let clients = try await resumptions(after: position)
+            for client in clients {
+                do throws(StoreError) {
+                    if try await resumeDeliveries(of: client) { isMore = true }
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            position = clients.count == Self.resumedClientsMax ? clients.last : nil
+        } while position != nil
+        if let failure, !isMore { throw failure }
+        return isMore
+    }
+
+    /// Makes the first page due, which for most clients is all of it.
+    ///
+    /// This never fails: the launch is stored, and ``resumeDeliveries()`` carries it out later and
+    /// throws the reason if that fails.
+    func beginResuming(_ client: UUID) async {
+        do throws(StoreError) { _ = try await resumeDeliveries(of: client) } catch {}
+    }
+
+    /// Returns clients whose deliveries may still wait for their launch, in order.
+    private func resumptions(after position: UUID?) async throws(StoreError) -> [UUID] {
+        let rows = try await database.run(
+            """
+            SELECT client_id FROM client_resumption WHERE client_id > \(position ?? UUID.zero)
+            ORDER BY client_id LIMIT \(Self.resumedClientsMax)
+            """
+        )
+        return try rows.map { row throws(StoreError) in try row.decode("client_id") }
+    }
+
+    /// Makes the waiting deliveries of a page of a client's sessions due, the newest first, and
+    /// forgets the launch after the last; does nothing while another instance does this.
+    ///
+    /// What was tried since the launch keeps its schedule.
+    ///
+    /// - Returns: whether there are more pages.
+    private func resumeDeliveries(of client: UUID) async throws(StoreError) -> Bool {
+        let rows = try await database.run([
+            database.briefLocks,
+            """
+            WITH chosen AS MATERIALIZED (
+                SELECT r.client_id, r.launched_at, r.resumed_before, c.tenant_id, c.identifier,
+                    c.lifecycle, \(Self.sessionsOfPage) AS sessions
+                FROM client_resumption r LEFT JOIN client c ON c.id = ANY (ARRAY[r.client_id])
+                WHERE r.client_id = \(client) FOR UPDATE OF r SKIP LOCKED
+            ),
+            page AS MATERIALIZED (
+                SELECT s.* FROM chosen r CROSS JOIN LATERAL (
+                    SELECT x.id, x.tenant_id, x.client, x.identifier FROM session x
+                    -- A range, which only the index of that order serves.
+                    WHERE (x.tenant_id, x.client, x.id)
+                        < (r.tenant_id, r.identifier, r.resumed_before)
+                    ORDER BY x.tenant_id DESC, x.client DESC, x.id DESC LIMIT r.sessions
+                ) s
+                WHERE s.tenant_id = r.tenant_id AND s.client = r.identifier
+                    AND r.lifecycle <> 'force_quit'
+            ),
+            due AS (
+                UPDATE delivery d SET due_at = clock_timestamp()
+                FROM chosen r CROSS JOIN page s
+                CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+                WHERE d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+                    AND d.due_at > clock_timestamp() AND d.fence IS NULL
+                    AND coalesce(d.attempted_at < r.launched_at, true)
+            ),
+            moved AS (
+                UPDATE client_resumption r SET resumed_before = (
+                    SELECT p.id FROM page p ORDER BY p.id LIMIT 1)
+                FROM chosen x
+                WHERE r.client_id = ANY (ARRAY[x.client_id])
+                    AND (SELECT count(*) FROM page) = x.sessions
+                RETURNING r.client_id
+            ),
+            done AS (
+                DELETE FROM client_resumption WHERE client_id = (
+                    SELECT x.client_id FROM chosen x
+                    WHERE (SELECT count(*) FROM page) < x.sessions)
+            )
+            SELECT client_id FROM moved
+            """,
+        ])
+        return !rows[1].isEmpty
+    }
+
+    /// The number of sessions of a client `c` in a page: the fewer, the more subscriptions hear of
+    /// each.
+    private static let sessionsOfPage: Query = """
+        (SELECT greatest(1, \(resumedMax) / greatest(1, count(*))) FROM (
+            SELECT b.id
+            FROM (SELECT c.tenant_id, c.identifier AS client, NULL::text AS identifier) s
+            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b) k)
+        """
+
+    /// Returns the statements by which a launch after a force-quit stores that the client's
+    /// deliveries are to become due, and makes the first of them so.
+    ///
+    /// The first are those of living sessions, of the client's own log, and of its own
+    /// subscriptions to the tenant's.
+    ///
+    /// An unacknowledged end is reported again, because the process that worked on it is gone. A
+    /// claim that sets deliveries to wait locks the client, so that none does it beside this.
+    static func resume(_ client: ClientID, of tenant: TenantID) -> [Query] {
+        let isActive: Query = "\(ClientStore.isNamed(client, tenant)) AND c.lifecycle = 'active'"
+        let columns: Query = "x.id, x.tenant_id, x.client, x.identifier"
+        let living = ClientStore.selectLiving(columns, of: client, tenant)
+        return [
+            // Before the deliveries, as for each page.
+            """
+            INSERT INTO client_resumption (client_id, launched_at, resumed_before)
+            SELECT c.id, clock_timestamp(), \(UUID.last) FROM client c WHERE \(isActive)
+            ON CONFLICT (client_id) DO UPDATE SET
+                launched_at = excluded.launched_at, resumed_before = excluded.resumed_before
+            """,
+            """
+            UPDATE delivery d SET due_at = clock_timestamp()
+            FROM (
+                SELECT s.id AS session_id, b.id AS subscription_id
+                FROM (
+                    (\(living) LIMIT (
+                        SELECT \(sessionsOfPage) FROM client c WHERE \(ClientStore.isNamed(client, tenant))))
+                    UNION ALL
+                    SELECT c.id, c.tenant_id, c.identifier, NULL FROM client c
+                    WHERE \(ClientStore.isNamed(client, tenant))
+                ) s
+                CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+                UNION ALL
+                SELECT b.tenant_id, b.id FROM subscription b
+                WHERE b.is_living AND b.tenant_id = \(tenant.uuid) AND b.client = \(client.name)
+            ) x
+            WHERE EXISTS (SELECT 1 FROM client c WHERE \(isActive))
+                AND d.subscription_id = ANY (ARRAY[x.subscription_id])
+                AND d.session_id = ANY (ARRAY[x.session_id])
+                AND d.due_at > clock_timestamp() AND d.fence IS NULL
+            """,
+        ]
+    }
+}

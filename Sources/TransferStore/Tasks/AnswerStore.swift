@@ -1,0 +1,171 @@
+import Foundation
+import Postgres
+import TransferModel
+
+/// Answers to several questions, of which there may be any number: the tasks continue in pages.
+package struct AnswerStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension AnswerStore {
+    /// The number of tasks that one transaction lets continue.
+    package static let continuedMax = 1000
+    /// The number of answers found by one search.
+    private static let answersMax = 100
+    /// A number that no other lock of the service has: "answ" in ASCII.
+    private static let answerLockKey: Int32 = 0x616E_7377
+
+    /// Lets a page of tasks continue for each answer that more are waiting for.
+    ///
+    /// An answer that is blocked by others is left for the next call, and does not delay the rest.
+    ///
+    /// - Returns: how many tasks continue; there may be more unless it is zero.
+    /// - Throws: why none could.
+    package func continueAnswered() async throws(StoreError) -> Int {
+        var continued = 0
+        var failure: StoreError?
+        var position: UUID?
+        repeat {
+            let answers = try await answers(after: position)
+            for answer in answers {
+                do throws(StoreError) {
+                    continued += try await continueTasks(of: answer)
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            position = answers.count == Self.answersMax ? answers.last : nil
+        } while position != nil
+        if let failure, continued == 0 { throw failure }
+        return continued
+    }
+
+    /// Lets the first page of tasks continue, which for most answers is all of them.
+    ///
+    /// This never fails: the answer is stored, and ``continueAnswered()`` carries it out later and
+    /// throws the reason if that fails.
+    func beginContinuing(with answer: UUID) async {
+        do throws(StoreError) { _ = try await continueTasks(of: answer) } catch {}
+    }
+
+    /// Returns answers that tasks may wait for, in order.
+    private func answers(after position: UUID?) async throws(StoreError) -> [UUID] {
+        let rows = try await database.run(
+            """
+            SELECT id FROM answer WHERE id > \(position ?? UUID.zero)
+            ORDER BY id LIMIT \(Self.answersMax)
+            """
+        )
+        return try rows.map { row throws(StoreError) in try row.decode("id") }
+    }
+
+    /// Lets a page of tasks continue, those that have waited longest, and removes the answer with the
+    /// last; does nothing while another instance does this.
+    ///
+    /// - Returns: how many tasks continue.
+    private func continueTasks(of answer: UUID) async throws(StoreError) -> Int {
+        let rows = try await database.run([
+            database.briefLocks,
+            """
+            WITH chosen AS MATERIALIZED (
+                SELECT a.* FROM answer a WHERE a.id = \(answer) FOR UPDATE SKIP LOCKED
+            ),
+            page AS MATERIALIZED (
+                SELECT k.task_id FROM chosen a CROSS JOIN LATERAL (
+                    SELECT q.task_id FROM asked q
+                    WHERE q.session_id = a.session_id AND q.origin = a.origin
+                        AND q.attempted_at <= a.answered_at
+                    ORDER BY q.attempted_at LIMIT \(Self.continuedMax)
+                ) k
+                UNION ALL
+                SELECT k.task_id FROM chosen a CROSS JOIN LATERAL (
+                    SELECT q.task_id FROM asked q
+                    WHERE q.tenant_id = a.tenant_id AND q.credential = a.credential
+                        AND q.attempted_at <= a.answered_at
+                    ORDER BY q.attempted_at LIMIT \(Self.continuedMax)
+                ) k
+            ),
+            -- Whoever asks from now on looks for the answer itself.
+            done AS (
+                DELETE FROM answer a
+                WHERE a.id = (SELECT c.id FROM chosen c)
+                    AND (SELECT count(*) FROM page) < \(Self.continuedMax)
+            ),
+            \(Self.queueAnswered(of: "SELECT task_id FROM page"))
+            """,
+        ])
+        return rows[1].count
+    }
+
+    /// Returns the statements that let tasks continue which have just asked, if the answer came while
+    /// the attempt was still running.
+    ///
+    /// The second is read after the statement that asked, which holds the locks of the sessions, and
+    /// after the first: either it sees the answer, or whoever answers sees the question.
+    static func continueAnswered(_ tasks: [UUID]) -> [Query] {
+        [
+            """
+            SELECT pg_advisory_xact_lock_shared(\(answerLockKey), hashtext(k.tenant_id::text))
+            FROM (
+                SELECT DISTINCT q.tenant_id FROM asked q
+                WHERE q.task_id = ANY (\(tasks)) AND q.credential IS NOT NULL
+            ) k
+            """,
+            continueAnswered(of: "SELECT unnest(\(tasks))"),
+        ]
+    }
+
+    /// Returns the statement that lets those of `tasks` continue whose questions are answered.
+    static func continueAnswered(of tasks: Query) -> Query {
+        """
+        WITH answered AS MATERIALIZED (
+            SELECT q.task_id FROM asked q
+            WHERE q.task_id = ANY (ARRAY(\(tasks))) AND q.question = 'authentication' AND (
+                (SELECT s.updated_at > q.attempted_at FROM session_credential s
+                    WHERE s.session_id = q.session_id AND s.origin = q.origin)
+                OR (SELECT c.updated_at > q.attempted_at FROM credential c
+                    WHERE c.tenant_id = q.tenant_id AND c.name = q.credential COLLATE "C"))
+        ),
+        \(queueAnswered(of: "SELECT task_id FROM answered"))
+        """
+    }
+
+    /// Returns the rest of a statement that lets `tasks` continue which wait for a credential, and
+    /// answers with them.
+    private static func queueAnswered(of tasks: Query) -> Query {
+        """
+        begun AS (
+            DELETE FROM asked q USING task t
+            WHERE q.task_id = ANY (ARRAY(\(tasks))) AND q.question = 'authentication'
+                AND t.id = ANY (ARRAY[q.task_id])
+            RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
+                \(CountStore.state(ofAsked: "q")) AS state
+        ),
+        \(DecisionStore.queueAnswered)
+        SELECT task_id FROM begun
+        """
+    }
+
+    /// Orders the rest of a transaction that changes a named credential against the questions of the
+    /// tenant's tasks.
+    static func lockQuestions(of tenant: TenantID) -> Query {
+        """
+        SELECT pg_advisory_xact_lock(\(answerLockKey), hashtext(\(tenant.uuid)::text))
+        """
+    }
+
+    /// Returns the statement that stores a changed credential as an answer, if tasks wait for it.
+    static func storeAnswer(_ answer: UUID, credential name: String, of tenant: TenantID) -> Query {
+        """
+        INSERT INTO answer (id, answered_at, tenant_id, credential)
+        SELECT \(answer), c.updated_at, c.tenant_id, c.name FROM credential c
+        WHERE c.tenant_id = \(tenant.uuid) AND c.name = \(name) COLLATE "C" AND (
+            SELECT q.task_id FROM asked q
+            WHERE q.tenant_id = c.tenant_id AND q.credential = c.name
+                AND q.attempted_at <= c.updated_at
+            LIMIT 1) IS NOT NULL
+        """
+    }
+}

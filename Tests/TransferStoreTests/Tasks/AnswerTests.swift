@@ -1,0 +1,211 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Answers that many tasks wait for.
+@Suite(.postgresSchema) struct AnswerTests {
+    private static let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+    private static let given = CredentialAnswer.given(.bearer, secret: [1])
+    /// More than two pages of them.
+    private static let many = 2 * AnswerStore.continuedMax + 200
+
+    /// Submits tasks, all of which are then refused by the origin.
+    private func refused(
+        _ fixture: StoreFixture,
+        _ count: Int = 1,
+        credential: String? = nil
+    ) async throws -> [TaskID] {
+        var ids: [TaskID] = []
+        while ids.count < count {
+            ids += try await fixture.submit(min(count - ids.count, SubmissionStore.submissionMax))
+        }
+        try await ask(fixture, credential: credential)
+        return ids
+    }
+
+    private func ask(_ fixture: StoreFixture, credential: String? = nil) async throws {
+        while case let claims = try await fixture.claim(500), !claims.isEmpty {
+            try await fixture.end(
+                claims,
+                .askForCredential(
+                    StoreFixture.failure,
+                    Self.origin,
+                    named: credential,
+                    within: .seconds(600)
+                )
+            )
+        }
+    }
+
+    private func put(_ name: String, _ fixture: StoreFixture) async throws {
+        _ = try await fixture.stores.credentials.putCredential(
+            tenant: fixture.tenant,
+            name: name,
+            form: .bearer,
+            origins: [],
+            secret: [1]
+        )
+    }
+
+    private func answer(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask {
+        let result = try await fixture.stores.decisions.answerChallenge(
+            tenant: fixture.tenant,
+            id: id,
+            with: Self.given
+        )
+        guard case .answered(let task) = result else { throw CancellationError() }
+        return task
+    }
+
+    private func asked(_ fixture: StoreFixture) async throws -> Int64 {
+        try await fixture.count("SELECT count(*) AS count FROM asked")
+    }
+
+    /// Carries out what is left of all answers.
+    ///
+    /// - Returns: how many tasks each call has let continue.
+    private func continued(_ fixture: StoreFixture) async throws -> [Int] {
+        var counts: [Int] = []
+        repeat {
+            counts.append(try await fixture.stores.answers.continueAnswered())
+        } while counts.last != 0
+        return counts
+    }
+
+    /// The task itself continues with its answer, even where it would be on no page of the others.
+    @Test func anAnswerReachesAnyNumberOfTasksInPages() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await refused(fixture, Self.many)
+        #expect(try await answer(ids[Self.many - 1], fixture).state == .queued)
+        #expect(try await asked(fixture) == Int64(Self.many - 1 - AnswerStore.continuedMax))
+        #expect(try await continued(fixture) == [AnswerStore.continuedMax, 199, 0])
+        #expect(try await asked(fixture) == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM answer") == 0)
+        #expect(try await fixture.events().count { $0.kind == .taskResumed } == Self.many)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aChangedCredentialReachesAnyNumberOfTasksInPages() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await refused(fixture, Self.many, credential: "api")
+        try await put("other", fixture)
+        #expect(try await asked(fixture) == Int64(Self.many))
+        try await put("api", fixture)
+        #expect(try await continued(fixture) == [AnswerStore.continuedMax, 200, 0])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM answer") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// A credential belongs to its tenant, whatever others call theirs.
+    @Test func anAnswerIsForNoOtherTenant() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await refused(fixture, credential: "api")[0]
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(id: "other", secretSHA256: Array(repeating: 1, count: 32), name: "other"),
+            tenantName: "other"
+        )
+        _ = try await fixture.stores.credentials.putCredential(
+            tenant: other,
+            name: "api",
+            form: .bearer,
+            origins: [],
+            secret: [1]
+        )
+        #expect(try await continued(fixture) == [0])
+        #expect(try await fixture.state(id) == .waitingForAuthentication)
+    }
+
+    /// What was refused with the answer itself is a new question.
+    @Test func whoAsksAfterAnAnswerWaitsForTheNext() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await refused(fixture, Self.many)
+        _ = try await answer(ids[0], fixture)
+        let first = try await fixture.claim(10)
+        try await fixture.end(
+            first,
+            .askForCredential(
+                StoreFixture.failure,
+                Self.origin,
+                named: nil,
+                within: .seconds(600)
+            )
+        )
+        _ = try await continued(fixture)
+        #expect(try await asked(fixture) == 10)
+        _ = try await answer(first[0].task, fixture)
+        #expect(try await asked(fixture) == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// The pages may take longer than the rest of the time to answer.
+    @Test(arguments: [nil, "api"])
+    func whatIsAnsweredInTimeDoesNotFailBeforeItContinues(credential: String?) async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await refused(fixture, Self.many, credential: credential)
+        if let credential {
+            try await put(credential, fixture)
+        } else {
+            _ = try await answer(ids[0], fixture)
+        }
+        let left = try await asked(fixture)
+        #expect(left > 0)
+        _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
+        #expect(try await fixture.stores.decisions.failUnanswered() == DecisionStore.unansweredMax)
+        #expect(try await asked(fixture) == left - Int64(DecisionStore.unansweredMax))
+        #expect(try await fixture.events().count { $0.kind == .taskFailed } == 0)
+        _ = try await continued(fixture)
+        #expect(try await fixture.events().count { $0.kind == .taskResumed } == Self.many)
+        try await fixture.checkInvariants()
+    }
+
+    /// A change that is not committed yet is waited for, since it does not see the question.
+    @Test func aQuestionBesideAChangeOfItsCredentialIsAnswered() async throws {
+        let fixture = try await StoreFixture()
+        try await put("api", fixture)
+        let ids = try await fixture.submit()
+        let claims = try await fixture.claim()
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("SELECT pg_advisory_lock(7, hashtext(current_schema()))")
+        try await fixture.aside.executeScript(
+            """
+            CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_advisory_xact_lock_shared(7, hashtext(current_schema()));
+                RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER hold_up AFTER UPDATE ON credential
+                DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold_up();
+            """
+        )
+        async let change: Void = put("api", fixture)
+        try await fixture.eventuallyWaits(for: holder)
+        async let end = fixture.end(
+            claims,
+            .askForCredential(
+                StoreFixture.failure,
+                Self.origin,
+                named: "api",
+                within: .seconds(600)
+            )
+        )
+        let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
+        try await eventually("the question waits for the change") {
+            try await fixture.count(
+                """
+                SELECT count(*) AS count FROM pg_locks question JOIN pg_locks change
+                    ON change.pid = ANY (pg_blocking_pids(question.pid))
+                WHERE NOT question.granted AND NOT change.granted
+                    AND \(pid) = ANY (pg_blocking_pids(change.pid))
+                """
+            ) > 0
+        }
+        await holder.close()
+        try await change
+        #expect(try await end == Set(ids))
+        #expect(try await fixture.state(ids[0]) == .queued)
+        try await fixture.checkInvariants()
+    }
+}
