@@ -84,6 +84,8 @@ package final class ServerCertificate: Sendable {
         _ certificateFile: String,
         _ keyFile: String
     ) throws -> NIOSSLContext {
+        // Of such a file, the library says that it is not a certificate.
+        for file in [certificateFile, keyFile] { try UnreadableFile.check(file) }
         let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
         let key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(

@@ -19,7 +19,8 @@ extension Database {
         """
         queue AS MATERIALIZED (
             SELECT room < 0 AS is_full,
-                CASE WHEN room >= 0 AND \(settings.queueMax) - room > 3 * room
+                -- Less than a quarter is free. Three times a longer rest may be more than a bigint.
+                CASE WHEN room BETWEEN 0 AND \((settings.queueMax - 1) / 4)
                     THEN 3 * room END AS share
             FROM (
                 SELECT \(settings.queueMax) - \(count) - coalesce((

@@ -5,8 +5,9 @@ package import Postgres
 
 /// Brings a database's schema to the version that this program expects, and back.
 ///
-/// Each migration is one transaction together with its entry in `schema_migration`, under an
-/// advisory lock: of instances that start at once one migrates and the others wait.
+/// Each migration is one transaction together with its entry in `schema_migration` and the rights
+/// to what it adds, under an advisory lock: of instances that start at once one migrates and the
+/// others wait.
 ///
 /// The version of a program is the newest migration it knows. A migration declares itself which
 /// older versions may run beside it, and the database keeps that, so that a program can also judge
@@ -77,18 +78,17 @@ package struct Migrator: Sendable {
                 try await refuse(highest.name, beside: "< \(floor)", connection)
             }
             for migration in missing {
-                try await run(
-                    migration.up,
-                    with: """
-                        INSERT INTO schema_migration (number, name, checksum, runs_beside)
-                        VALUES (\(migration.number), '\(migration.name)',
-                            '\\x\(Self.hexadecimal(migration.checksum))', \(migration.floor))
-                        """,
-                    on: connection
-                )
+                let entry = """
+                    INSERT INTO schema_migration (number, name, checksum, runs_beside)
+                    VALUES (\(migration.number), '\(migration.name)',
+                        '\\x\(Self.hexadecimal(migration.checksum))', \(migration.floor))
+                    """
+                // Without its grants, the roles that serve could not use what it adds.
+                try await run(migration, [migration.up, entry, ServiceRole.grantAgain], connection)
                 logger.info("migration applied", metadata: ["migration": "\(migration.name)"])
             }
-            if !missing.isEmpty { try await ServiceRole.grantAgain(connection) }
+            // For rights that were lost otherwise.
+            if missing.isEmpty { try await connection.executeScript(ServiceRole.grantAgain) }
             return missing.count
         }
     }
@@ -112,11 +112,8 @@ package struct Migrator: Sendable {
                 try await refuse(first.name, beside: "> \(left)", connection)
             }
             for migration in migrations.prefix(applied.count).suffix(count).reversed() {
-                try await run(
-                    migration.down,
-                    with: "DELETE FROM schema_migration WHERE number = \(migration.number)",
-                    on: connection
-                )
+                let entry = "DELETE FROM schema_migration WHERE number = \(migration.number)"
+                try await run(migration, [migration.down, entry], connection)
                 logger.info("migration reverted", metadata: ["migration": "\(migration.name)"])
             }
         }
@@ -164,16 +161,25 @@ package struct Migrator: Sendable {
         _ connection: Connection,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        // A migration of a large table may take longer than any statement in service.
+        // A migration of a large table may take longer than any statement in service, but is to end
+        // with its program, which not every server can notice.
         try await connection.executeScript(
-            "SET lock_timeout = 0; SET statement_timeout = 0; SET client_min_messages = warning"
+            """
+            SET lock_timeout = \(MigrationRun.lockTimeout.milliseconds);
+            SET statement_timeout = 0; SET client_min_messages = warning;
+            DO $$ BEGIN
+                PERFORM set_config('client_connection_check_interval', '10s', false);
+            EXCEPTION WHEN undefined_object OR invalid_parameter_value THEN NULL;
+            END $$
+            """
         )
         try await lock(connection)
         let result: Result
         do {
             result = try await body()
         } catch {
-            try await unlock(connection)
+            // The end of the connection unlocks too, and this error says more.
+            try? await unlock(connection)
             throw error
         }
         try await unlock(connection)
@@ -264,16 +270,12 @@ package struct Migrator: Sendable {
     }
 
     private func run(
-        _ script: String,
-        with entry: String,
-        on connection: Connection
+        _ migration: Migration,
+        _ scripts: [String],
+        _ connection: Connection
     ) async throws {
-        do {
-            try await connection.executeScript("BEGIN;\n\(script)\n;\(entry);\nCOMMIT")
-        } catch {
-            try await connection.executeScript("ROLLBACK")
-            throw error
-        }
+        try await MigrationRun(name: migration.name, connection: connection, logger: logger)
+            .run(scripts.joined(separator: "\n;\n"))
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {

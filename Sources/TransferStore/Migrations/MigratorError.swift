@@ -1,3 +1,5 @@
+package import Postgres
+
 /// The reasons why a schema was not migrated; each text says what to do.
 package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case folderUnreadable(String)
@@ -11,6 +13,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case ownerNeeded(count: Int)
     /// Workers that live could not run beside the migration; with the name and version of each.
     case workersLive(String, [String])
+    /// The database refused the migration of this name, or was lost meanwhile.
+    case failed(String, PostgresError)
 
     package var description: String {
         switch self {
@@ -56,6 +60,9 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             \(workers.joined(separator: ", ")); stop them first, or run `transferd migrate` with \
             --force
             """
+        case .failed(let name, let error):
+            "migration \(name) failed: \(error.reason)"
+                + (error.sqlState.map { " (SQLSTATE \($0))" } ?? "")
         }
     }
 }

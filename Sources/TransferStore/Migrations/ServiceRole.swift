@@ -47,21 +47,27 @@ extension ServiceRole {
         return try rows.first?.decode("is_granted") ?? false
     }
 
-    /// Repeats ``grant(_:)`` for all roles that it was carried out for, after tables were added.
-    static func grantAgain(_ connection: Connection) async throws(PostgresError) {
-        let rows = try await connection.execute(
-            """
-            SELECT r.rolname::text AS name
-            FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a
-            JOIN pg_roles r ON r.oid = a.grantee
-            WHERE p.oid = to_regprocedure('make_log_partition(text, date)')
-                AND a.grantee <> p.proowner
-            """
-        )
-        for row in rows {
-            try await ServiceRole(name: row.decode("name")).grant(connection)
-        }
-    }
+    /// The statement that repeats ``grant(_:)`` for all roles that it was carried out for, after
+    /// tables were added.
+    ///
+    /// Before the first of them, the schema may lack the function.
+    static let grantAgain = """
+        DO $grant$
+        DECLARE
+            server_role regrole;
+        BEGIN
+            FOR server_role IN
+                SELECT r.oid::regrole
+                FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a
+                JOIN pg_roles r ON r.oid = a.grantee
+                WHERE p.oid = to_regprocedure('make_log_partition(text, date)')
+                    AND a.grantee <> p.proowner
+            LOOP
+                PERFORM grant_to_service(server_role);
+            END LOOP;
+        END
+        $grant$
+        """
 }
 
 extension ServiceRole {

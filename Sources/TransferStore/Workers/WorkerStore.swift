@@ -84,7 +84,7 @@ extension WorkerStore {
     }
 
     /// Returns the state that an instance checks all the time; the answer also shows that the
-    /// database serves, by which health is judged.
+    /// database serves and takes changes, by which health is judged.
     ///
     /// Only workers that have sent a heartbeat within `lease` count. A registration alone does not
     /// count: its worker may never have received the answer.
@@ -103,10 +103,15 @@ extension WorkerStore {
                 (SELECT count(*) FROM pause WHERE \(PauseStore.isAPause)
                     AND host_key IS NOT NULL) AS hosts,
                 (SELECT max(coalesce(runs_beside, number)) FROM schema_migration
-                    WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor
+                    WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor,
+                current_setting('transaction_read_only')::boolean AS is_read_only
             """
         )
         guard let row = rows.first else { throw StoreError(decoding: "no vitals") }
+        // A standby answers too.
+        if try row.decode("is_read_only", as: Bool.self) {
+            throw StoreError(PostgresError.readOnly)
+        }
         return Vitals(
             workers: Int(try row.decode("workers", as: Int64.self)),
             pauses: PauseCounts(

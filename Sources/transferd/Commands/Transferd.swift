@@ -24,9 +24,19 @@ struct Transferd: AsyncParsableCommand {
     @MainActor static func main() async {
         do {
             try TaskThreads.takeOver()
+            try await perform()
         } catch {
+            if let failure = DatabaseFailure(error) { exit(withError: failure) }
             exit(withError: error)
         }
-        await main(nil)
+    }
+
+    private static func perform() async throws {
+        var command = try await asyncParseAsRoot()
+        if var asyncCommand = command as? any AsyncParsableCommand {
+            try await asyncCommand.run()
+        } else {
+            try command.run()
+        }
     }
 }

@@ -39,7 +39,8 @@ struct Verify: AsyncParsableCommand {
         do {
             summary = try await inspect()
         } catch {
-            let text = "transferd verify could not look: \(error)\n"
+            let reason = DatabaseFailure(error)?.description ?? "\(error)"
+            let text = "transferd verify could not look: \(reason)\n"
             try FileHandle.standardError.write(contentsOf: Data(text.utf8))
             throw Self.couldNotLook
         }

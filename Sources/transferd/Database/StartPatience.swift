@@ -62,6 +62,7 @@ struct StartPatience: Sendable {
         // Those workers end sooner or later: by then the orchestrator has stopped them. And the owner
         // of the schema may be about to migrate it.
         case MigratorError.workersLive, MigratorError.ownerNeeded: true
+        case MigratorError.failed(_, let error): mendsItself(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
         default: false
         }

@@ -182,6 +182,9 @@ final class ServiceStart: Sendable {
     ) throws -> TransferAPI {
         let watch = LongPollHub(stores: stores, logger: logger)
         signals.add { if $0.contains(.events) { watch.signal() } }
+        // Only a worker probes.
+        let engine = instance.engine
+        let isProbed = configuration.networkProbeURL != nil
         return TransferAPI(
             stores: stores,
             container: container,
@@ -196,6 +199,7 @@ final class ServiceStart: Sendable {
             presence: instance.presence,
             counters: metrics.requests,
             tell: { [signals] in signals.tell($0) },
+            hasNetwork: { engine?.isNetworkReachable ?? (isProbed ? nil : true) },
             sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(
                 try Data(

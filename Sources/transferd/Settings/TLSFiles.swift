@@ -40,6 +40,8 @@ struct TLSFiles: Sendable {
             )
         } catch let error as SecretFileError {
             throw error
+        } catch let error as UnreadableFile {
+            throw error
         } catch {
             throw SecretFileError(
                 path: certificate,

@@ -249,7 +249,7 @@ import TransferTestSupport
                 encoding: .utf8
             )
             let migrator = try StoreFixture.migrator(folder: folder)
-            await #expect(throws: PostgresError.self) { try await migrator.migrate(connection) }
+            await #expect(throws: MigratorError.self) { try await migrator.migrate(connection) }
             let rows = try await connection.execute(
                 """
                 SELECT to_regclass('half') IS NULL AS is_gone,

@@ -94,6 +94,30 @@ import TransferTestSupport
         _ = try await connection.execute("INSERT INTO novelty VALUES (1)")
     }
 
+    /// Otherwise an end between the two would leave the role without them permanently.
+    @Test func aMigrationWithoutItsGrantsIsNotApplied() async throws {
+        let fixture = try await StoreFixture()
+        let later = try LaterMigration(
+            """
+            CREATE OR REPLACE FUNCTION grant_to_service(role regrole) RETURNS void
+            LANGUAGE plpgsql AS $$ BEGIN RAISE 'no rights'; END $$
+            """
+        )
+        await #expect(throws: MigratorError.self) {
+            try await later.migrator.migrate(fixture.aside, isForced: true)
+        }
+        #expect(try await later.migrator.pendingCount(fixture.aside) == 1)
+    }
+
+    @Test func rightsThatWereLostAreGrantedAgain() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.aside.executeScript(
+            "REVOKE ALL ON task FROM \(Query.quoted(identifier: TestDatabase.serviceRole))"
+        )
+        #expect(try await StoreFixture.migrator().migrate(fixture.aside) == 0)
+        #expect(try await fixture.submit().count == 1)
+    }
+
     @Test func aRoleIsMadeOnceAndGrantedOnce() async throws {
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)
