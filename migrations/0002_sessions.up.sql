@@ -45,7 +45,7 @@ CREATE UNIQUE INDEX session_living_identifier
 CREATE INDEX session_by_identifier
     ON session (tenant_id, client, identifier COLLATE "C", invalidated_at);
 
--- Serves the force-quit and the launch of a client, which concern ended sessions too.
+-- Serves the deliveries of a client that is launched after a force-quit, also of ended sessions.
 CREATE INDEX session_by_client ON session (tenant_id, client, id);
 
 -- Serves the count of a tenant's living sessions, of which it may have so many.

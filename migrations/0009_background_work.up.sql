@@ -124,8 +124,8 @@ CREATE TABLE background_task_run (
     has_expiration_handler boolean NOT NULL,
     cancels_transfers boolean NOT NULL,
     completes_with_transfers boolean NOT NULL,
-    -- Of a run that completes with its transfers: this one is outstanding, or those before it had
-    -- ended when they were looked at one after the other.
+    -- How far the look at the transfers of a run that completes with them has got: this one is
+    -- outstanding, or is the last that was examined.
     drained_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     -- Whether none was outstanding since that look began with the first of them, and whether one of
     -- them has not completed.

@@ -68,10 +68,10 @@ struct Handshake: Sendable {
         var interest = POLLOUT
         var isPassedOver = false
         while true {
-            // Another address of the same host may answer: each has half of the time left.
+            // Another address of the same host may answer: each has two thirds of the time left.
             let isPassable = session.isReaching && session.hasHostName
             let left = deadline - .now
-            let patience = isPassable ? left / 2 : left
+            let patience = isPassable ? left * 2 / 3 : left
             let isReady = session.waits(
                 for: interest,
                 until: ContinuousClock.now.advanced(by: patience)

@@ -102,7 +102,11 @@ extension TransferEngine {
             },
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
                 let failed = try await stores.decisions.failUnanswered()
-                if failed > 0 { onEvents() }
+                if failed > 0 {
+                    onEvents()
+                    // Some may continue, because they were answered.
+                    promoter.onRunnable()
+                }
                 return Chore.Next(isMore: failed >= DecisionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat, removeAbandonedParts),

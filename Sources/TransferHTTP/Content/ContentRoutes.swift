@@ -142,7 +142,8 @@ struct ContentRoutes: Sendable {
         guard opened.file.size == result.bytesReceived, opened.isOwn || !isNewer else {
             throw Problem(.contentGone)
         }
-        return opened
+        // The very file may have been written to since.
+        return (opened.file, opened.isOwn && (result.file == nil || !isNewer))
     }
 
     /// Returns a body that writes each chunk before it reads the next.

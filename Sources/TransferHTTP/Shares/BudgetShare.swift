@@ -27,11 +27,13 @@ final class BudgetShare: Sendable {
         return true
     }
 
-    /// Takes more now.
+    /// Takes more now, also before those who wait: what is here already cannot wait, and would be
+    /// refused although there is room.
     ///
     /// - Throws: ``Problem`` when there is not enough now.
     func takeNow(_ more: Int) throws(Problem) {
-        guard takeIfThere(more) else { throw refusal }
+        guard budget.takeNow(more, for: tenant, addingToShare: true) else { throw refusal }
+        count.withLock { $0 += more }
     }
 
     /// Takes more, and waits for it if necessary.

@@ -19,7 +19,12 @@ package enum LaunchDecision: Equatable, Sendable {
                 ? request.occurrenceAt
                 : recurrence.next(after: request.occurrenceAt, now: facts.now)
         }
-        let lateness = facts.now.timeIntervalSince(request.occurrenceAt)
+        // The time that the client wants between two launches is no lateness.
+        var expectedAt = request.occurrenceAt
+        if let least = request.minInterval, let last = facts.lastLaunchedAt {
+            expectedAt = max(expectedAt, last + least / .seconds(1))
+        }
+        let lateness = facts.now.timeIntervalSince(expectedAt)
         if let recurrence = request.recurrence, recurrence.missed == .skip,
             // These waits are its own, and end later than its occurrence.
             request.reason != .interval, request.reason != .relaunch,

@@ -281,7 +281,7 @@ extension RunStore {
 
     /// The next moment at which an open run `r` has to be looked at.
     ///
-    /// An announcement that is still to be made is due even when its time is past. It is made of
+    /// An announcement that is still to be made is due even when its time is past. It is made for
     /// accepted runs only, and a cursor may accept one at any time.
     static func nextLook(_ run: Query) -> Query {
         let r = run

@@ -11,8 +11,9 @@ package struct ResumptionStore: Sendable {
 }
 
 extension ResumptionStore {
-    /// The number of deliveries that one transaction looks up for a client that was launched, with
-    /// as many again of subscriptions to single sessions.
+    /// The number of deliveries that one transaction looks up for a client that was launched, if no
+    /// more subscriptions than that hear of each session; those of subscriptions to single sessions
+    /// are looked up in addition.
     package static let resumedMax = 2000
     /// The number of clients found by one search.
     private static let resumedClientsMax = 100

@@ -85,11 +85,11 @@ extension DeliveryLogStore {
                 SELECT x.subscription_id FROM turn t
                 CROSS JOIN LATERAL (\(Self.nextReplayed(after: "t.subscription_id"))) x
             )
-            SELECT t.subscription_id, b.tenant_id, EXISTS (
-                SELECT 1 FROM delivery_log l
-                WHERE l.subscription_id = ANY (ARRAY[t.subscription_id])
-                    AND l.replay_due_at <= clock_timestamp()
-            ) AS is_due
+            SELECT t.subscription_id, b.tenant_id, coalesce((
+                SELECT l.replay_due_at FROM delivery_log l
+                WHERE l.subscription_id = t.subscription_id AND l.replay_due_at IS NOT NULL
+                ORDER BY l.subscription_id, l.replay_due_at LIMIT 1
+            ) <= clock_timestamp(), false) AS is_due
             FROM (SELECT subscription_id FROM turn LIMIT \(limit)) t
             LEFT JOIN subscription b ON b.id = ANY (ARRAY[t.subscription_id])
                 AND \(Fragment.isLivingSubscriptionByKey)

@@ -34,7 +34,8 @@ struct MigrationRun {
             } catch {
                 throw MigratorError.failed(name, error)
             }
-            try await logHolders()
+            // Only to be told: the next try meets what is wrong with the connection.
+            try? await logHolders()
             try await Task.sleep(for: Self.pause)
         }
     }
@@ -59,7 +60,7 @@ struct MigrationRun {
             WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND EXISTS (
                 SELECT 1 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
                 WHERE l.pid = a.pid AND l.granted AND c.relkind IN ('r', 'p')
-                    AND c.relnamespace = current_schema()::regnamespace)
+                    AND c.relnamespace = quote_ident(current_schema())::regnamespace)
             ORDER BY a.xact_start LIMIT \(Self.holdersMax)
             """
         )

@@ -68,6 +68,12 @@ extension AnswerStore {
     private func continueTasks(of answer: UUID) async throws(StoreError) -> Int {
         let rows = try await database.run([
             database.briefLocks,
+            // Before its tasks, as by whoever answers for one of them.
+            """
+            SELECT 1 FROM session_progress p
+            WHERE p.session_id = (SELECT a.session_id FROM answer a WHERE a.id = \(answer))
+            FOR UPDATE
+            """,
             """
             WITH chosen AS MATERIALIZED (
                 SELECT a.* FROM answer a WHERE a.id = \(answer) FOR UPDATE SKIP LOCKED
@@ -96,7 +102,7 @@ extension AnswerStore {
             \(Self.queueAnswered(of: "SELECT task_id FROM page"))
             """,
         ])
-        return rows[1].count
+        return rows[2].count
     }
 
     /// Returns the statements that let tasks continue which have just asked, if the answer came while

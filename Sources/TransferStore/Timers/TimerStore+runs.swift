@@ -162,8 +162,8 @@ extension TimerStore {
 
     /// What is noted of a run `r` in `verdict` `v` about its transfers.
     ///
-    /// Only a pass over all of them that has met none outstanding tells that the run has drained,
-    /// because one that has ended may be retried meanwhile. A pass that has met one waits there,
+    /// The run has drained when a pass over all of them has met none outstanding. Without it, one that
+    /// was retried while another was waited for would be missed. A pass that has met one waits there,
     /// and another follows it.
     private static let drainChanges: Query = """
         drained_before = CASE WHEN v.outstanding IS NOT NULL THEN v.outstanding

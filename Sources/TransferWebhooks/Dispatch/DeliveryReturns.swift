@@ -51,6 +51,9 @@ struct DeliveryReturns {
         return place - now
     }
 
+    /// Records that a pair of the subscription has found a place.
+    mutating func foundPlace() { waitUnknown = waitMin }
+
     /// Returns whether all have returned long ago.
     func areOver(at now: ContinuousClock.Instant) -> Bool { now >= next + waitMax }
 }

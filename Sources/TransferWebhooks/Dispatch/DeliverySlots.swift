@@ -11,7 +11,7 @@ import TransferModel
 struct DeliverySlots<Claim> {
     /// The fate of a claimed pair.
     enum Admission: Equatable, Sendable {
-        /// The pair is to be delivered now, and ``ended(_:)`` to be called when that is over.
+        /// The pair is to be delivered now, and ``ended(_:at:)`` to be called when that is over.
         case start
         /// The pair is kept until ``next(at:)`` returns it.
         case wait
@@ -317,6 +317,7 @@ struct DeliverySlots<Claim> {
     private mutating func begin(_ subscription: SubscriptionID) {
         guard let line = lines[subscription] else { return }
         lines[subscription]?.running += 1
+        returns[subscription]?.foundPlace()
         count(1, of: line, paces[subscription] ?? .unknown)
     }
 

@@ -6,6 +6,8 @@ import TransferStore
 final class ReplaySlots: Sendable {
     /// The subscriptions that one tenant may have at it at once; an eighth more is for others.
     private static let slotsMax = 16
+    /// The turns that are remembered; beyond it, only those of what is looked at.
+    private static let rememberedMax = 10_000
 
     private struct State {
         var ledger = SlotLedger<TenantID>(slots: ReplaySlots.slotsMax)
@@ -14,7 +16,7 @@ final class ReplaySlots: Sendable {
         var isAwaited = false
         /// The number of turns so far.
         var turnCount = 0
-        /// The number of the last turn of each subscription that was found due again.
+        /// The number of the last turn of each subscription.
         var lastTurns: [SubscriptionID: Int] = [:]
     }
 
@@ -26,8 +28,11 @@ final class ReplaySlots: Sendable {
     /// Returns the turns so that whoever had none for the longest time comes first.
     func inOrder(_ turns: [ReplayTurns.Turn]) -> [ReplayTurns.Turn] {
         state.withLock { state in
-            let known = state.running.union(turns.map(\.subscription))
-            state.lastTurns = state.lastTurns.filter { known.contains($0.key) }
+            // Those of other pages stay: otherwise the first of each page would come first again.
+            if state.lastTurns.count > Self.rememberedMax {
+                let known = state.running.union(turns.map(\.subscription))
+                state.lastTurns = state.lastTurns.filter { known.contains($0.key) }
+            }
             let numbered = turns.map { (turn: $0, last: state.lastTurns[$0.subscription] ?? 0) }
             return numbered.sorted { $0.last < $1.last }.map(\.turn)
         }

@@ -8,7 +8,7 @@ extension WebhookDispatcher {
     private static let claimPauseMax: Duration = .seconds(10)
     private static let claimPauseMin: Duration = .milliseconds(250)
 
-    /// Claims due pairs until there are none or all slots are taken, and starts them.
+    /// Claims due pairs unless all slots are taken, starts them, and looks again if there are more.
     func claimDue(_ group: inout DiscardingTaskGroup) async {
         let pausedUntil = state.withLock { state in
             if !state.paces.isEmpty { state.paces = state.paces.filter { $0.value.next > .now } }
@@ -20,20 +20,19 @@ extension WebhookDispatcher {
         if let pausedUntil, pausedUntil > .now { return }
         // Pairs claimed now could not be kept.
         guard worker.isTrusted(at: .now) else { return }
-        while true {
-            let limit = state.withLock { $0.slots.freeCount }
-            guard limit > 0, !Task.isCancelled else { return }
-            let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
-            guard let due = await claim(limit) else { return }
-            state.withLock { $0.hasMore = due.examined == limit }
-            var postponed: [(claim: DeliveryClaim, wait: Duration)] = []
-            for claim in due.claims {
-                let wait = start(DeliveryCursor(claim, until: expiresAt), &group)
-                if let wait { postponed.append((claim, wait)) }
-            }
-            await postpone(postponed)
-            guard due.examined == limit else { return }
+        let limit = state.withLock { $0.slots.freeCount }
+        guard limit > 0, !Task.isCancelled else { return }
+        let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
+        guard let due = await claim(limit) else { return }
+        state.withLock { $0.hasMore = due.examined == limit }
+        var postponed: [(claim: DeliveryClaim, wait: Duration)] = []
+        for claim in due.claims {
+            let wait = start(DeliveryCursor(claim, until: expiresAt), &group)
+            if let wait { postponed.append((claim, wait)) }
         }
+        await postpone(postponed)
+        // What waits has its turn before the next claim, and a shutdown ends them.
+        if due.examined == limit { wake() }
     }
 
     /// - Returns: nil when the store cannot be asked.

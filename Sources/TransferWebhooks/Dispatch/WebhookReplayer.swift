@@ -174,7 +174,9 @@ struct WebhookReplayer: Sendable {
     /// Cancels the replays of a subscription that is deleted or whose receiver is dead.
     private func cancelReplays(of subscription: SubscriptionID) async {
         do throws(StoreError) {
-            while try await stores.deliveryLog.cancelReplays(of: subscription) > 0 {}
+            while !isStopping,
+                try await stores.deliveryLog.cancelReplays(of: subscription) > 0
+            {}
         } catch {
             if !Task.isCancelled { watch.failed(error) }
         }

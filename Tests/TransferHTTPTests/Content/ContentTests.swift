@@ -262,14 +262,22 @@ import TransferWire
             #expect(own.status == 200)
             #expect(own.fields["repr-digest"] != nil)
             let others = Array(Self.bytes.reversed())
-            // Written beside it and renamed, as results are.
-            try Data(others).write(to: URL(filePath: path), options: .atomic)
             func setTime(_ time: Date) throws {
                 try FileManager.default.setAttributes(
                     [.modificationDate: time],
                     ofItemAtPath: path
                 )
             }
+            // Written into the very file, as a shell does.
+            let file = try FileHandle(forUpdating: URL(filePath: path))
+            try file.write(contentsOf: Data(others))
+            try file.close()
+            try setTime(Date(timeIntervalSinceNow: 3600))
+            let changed = try await server.send("GET", content)
+            #expect(changed.status == 200)
+            #expect(changed.fields["repr-digest"] == nil)
+            // Written beside it and renamed, as results are.
+            try Data(others).write(to: URL(filePath: path), options: .atomic)
             try setTime(Date(timeIntervalSinceNow: 3600))
             let foreign = try await server.send("GET", content)
             #expect(foreign.status == 410)

@@ -25,24 +25,46 @@ import Testing
         #expect(found?.formatted(.iso8601) == first)
     }
 
-    @Test(arguments: RequestWait.Reason.allCases)
-    func anOccurrenceThatHasWaitedLongIsSkipped(reason: RequestWait.Reason) throws {
-        let occurrence = try Date("2026-11-29T06:00:00Z", strategy: .iso8601)
-        let request = DueRequest(
+    /// A request that leaves out what it has missed, of an occurrence at six o'clock.
+    private static func skipping(
+        _ reason: RequestWait.Reason,
+        _ facts: DueRequest.Facts,
+        minInterval: Duration? = nil
+    ) throws -> DueRequest {
+        DueRequest(
             id: BackgroundTaskRequestID(UUID()),
             clientID: UUID(),
             kind: .processing,
             launches: 0,
             reason: reason,
-            occurrenceAt: occurrence,
-            recurrence: try Self.daily(.skip),
-            minInterval: nil,
+            occurrenceAt: try occurrence(),
+            recurrence: try daily(.skip),
+            minInterval: minInterval,
             requiresNetworkConnectivity: true,
             requiresExternalPower: false,
-            facts: DueRequest.Facts(now: occurrence + 61)
+            facts: facts
         )
+    }
+
+    private static func occurrence() throws -> Date {
+        try Date("2026-11-29T06:00:00Z", strategy: .iso8601)
+    }
+
+    /// Whatever it has waited for afterwards.
+    @Test func theTimeBetweenTwoLaunchesIsNoLateness() throws {
+        let occurrence = try Self.occurrence()
+        var facts = DueRequest.Facts(now: occurrence + 300)
+        facts.lastLaunchedAt = occurrence - 10
+        let request = try Self.skipping(.network, facts, minInterval: .seconds(300))
+        #expect(LaunchDecision(request) == .launch(next: occurrence + 86_400))
+    }
+
+    @Test(arguments: RequestWait.Reason.allCases)
+    func anOccurrenceThatHasWaitedLongIsSkipped(reason: RequestWait.Reason) throws {
+        let occurrence = try Self.occurrence()
+        let facts = DueRequest.Facts(now: occurrence + 61)
         let next = occurrence + 86_400
-        let decision = LaunchDecision(request)
+        let decision = LaunchDecision(try Self.skipping(reason, facts))
         if reason == .interval || reason == .relaunch {
             #expect(decision == .launch(next: next))
         } else {
