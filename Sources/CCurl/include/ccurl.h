@@ -70,6 +70,12 @@ static inline CURLcode ccurl_set_open_socket(
     return code ? code : (curl_easy_setopt)(easy, CURLOPT_OPENSOCKETDATA, context);
 }
 
+static inline CURLcode ccurl_set_close_socket(
+    CURL *easy, curl_closesocket_callback callback, void *context) {
+    CURLcode code = (curl_easy_setopt)(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+    return code ? code : (curl_easy_setopt)(easy, CURLOPT_CLOSESOCKETDATA, context);
+}
+
 static inline CURLcode ccurl_set_prerequest(
     CURL *easy, curl_prereq_callback callback, void *context) {
     CURLcode code = (curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, callback);
@@ -78,6 +84,14 @@ static inline CURLcode ccurl_set_prerequest(
 
 // The bytes that a TCP socket has received in all (tcp(7), TCP_INFO); -1 when that is not known.
 long long ccurl_bytes_received(curl_socket_t socket);
+
+// The port of a socket's own end; -1 when that is not known.
+int ccurl_local_port(curl_socket_t socket);
+
+// Whether a connection of HTTP/1 that waits for its next request has received bytes, or its end,
+// that libcurl would take for the answer; 0 for HTTP/2, whose frames say to what they belong. To be
+// called where `easy` has the connection, whose socket is `socket`.
+int ccurl_has_stray_input(CURL *easy, curl_socket_t socket);
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
     return (curl_easy_getinfo)(easy, info, value);

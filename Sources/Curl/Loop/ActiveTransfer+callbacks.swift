@@ -10,6 +10,9 @@ extension ActiveTransfer {
         try easy.check(unsafe ccurl_set_header(raw, headerCallback, context))
         try easy.check(unsafe ccurl_set_write(raw, writeCallback, context))
         try easy.check(unsafe ccurl_set_open_socket(raw, openSocketCallback, context))
+        // Each connection keeps this callback as long as it is open, and longer than its transfers.
+        let table = unsafe Unmanaged.passUnretained(sockets).toOpaque()
+        try easy.check(unsafe ccurl_set_close_socket(raw, closeSocketCallback, table))
         try easy.check(unsafe ccurl_set_prerequest(raw, prerequestCallback, context))
         guard sendsBody else { return }
         try easy.check(unsafe ccurl_set_read(raw, readCallback, context))
@@ -101,25 +104,43 @@ private func openSocketCallback(
     // Programs that this process starts must not inherit connections.
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
-    if descriptor < 0 { transfer.socketError = errno }
+    if descriptor < 0 {
+        transfer.socketError = errno
+    } else {
+        transfer.opened(descriptor)
+    }
     return descriptor
+}
+
+private func closeSocketCallback(
+    _ table: UnsafeMutableRawPointer?,
+    _ socket: curl_socket_t
+) -> Int32 {
+    guard let table = unsafe table else { return close(socket) }
+    return unsafe Unmanaged<OpenSockets>.fromOpaque(table).takeUnretainedValue().close(socket)
 }
 
 private func prerequestCallback(
     _ context: UnsafeMutableRawPointer?,
     _ peer: UnsafeMutablePointer<CChar>?,
-    _: UnsafeMutablePointer<CChar>?,
-    _ port: Int32,
-    _: Int32
+    _ local: UnsafeMutablePointer<CChar>?,
+    _ peerPort: Int32,
+    _ localPort: Int32
 ) -> Int32 {
-    guard let transfer = unsafe ActiveTransfer.at(context), let peer = unsafe peer else {
+    guard let transfer = unsafe ActiveTransfer.at(context) else {
         return Int32(CURL_PREREQFUNC_ABORT)
     }
-    let address = SocketAddress(
-        text: unsafe String(cString: peer),
-        port: UInt16(truncatingIfNeeded: port)
+    let isAllowed = transfer.allowsRequest(
+        to: unsafe address(peer, peerPort),
+        from: unsafe address(local, localPort)
     )
-    return Int32(
-        transfer.allowsRequest(to: address) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+}
+
+private func address(_ text: UnsafeMutablePointer<CChar>?, _ port: Int32) -> SocketAddress? {
+    guard let text = unsafe text else { return nil }
+    return SocketAddress(
+        text: unsafe String(cString: text),
+        port: UInt16(truncatingIfNeeded: port)
     )
 }

@@ -22,7 +22,7 @@ extension ActiveTransfer {
             guard hasWholeBody(head) else {
                 return .failure(CurlError(.truncated, summary: summary))
             }
-            summary.isLengthVerified = isFramed(head)
+            summary.isLengthVerified = isFramed(head) && !isDecoded(head)
             return .success(summary)
         } else {
             code = .badResponse
@@ -101,6 +101,12 @@ extension ActiveTransfer {
 
     private func isFramed(_ head: ResponseHead) -> Bool {
         !hasBody(head) || head.contentLength != nil || head.isChunked
+    }
+
+    /// Whether libcurl has decoded the body; it does not tell whether a coded stream has ended.
+    private func isDecoded(_ head: ResponseHead) -> Bool {
+        bounds.decodesBody && hasBody(head) && head.decoded["Content-Encoding"] == nil
+            && head["Content-Encoding"] != nil
     }
 
     private func summary() -> CurlSummary {

@@ -33,6 +33,19 @@ final class ActiveTransfer {
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
+    /// Whether the sink drops the body, whose length then does not matter.
+    private var isBodyDropped = false
+    /// Where the sockets of all transfers are entered.
+    let sockets: OpenSockets
+    /// The sockets that were opened for this transfer.
+    private var openedSockets: [Int32] = []
+    private let isFresh: Bool
+    /// The same transfer on a connection of its own, as long as it may be needed; see
+    /// ``hasStrayInput``.
+    var repetition: TransferStart?
+    /// Whether the request was not sent because the kept connection for it has received bytes, or
+    /// its end, since its last answer.
+    private(set) var hasStrayInput = false
     private var addressesAllowed = 0
     private var addressesDenied = 0
     /// Whether a connection was not opened because the transfer may no longer start.
@@ -63,6 +76,7 @@ final class ActiveTransfer {
     ///   - start: what was asked for, and when.
     ///   - route: the way through a proxy, if there is one.
     ///   - easy: configured by the caller.
+    ///   - sockets: where the transfer enters its sockets.
     ///   - debtors: where the transfer enters itself when it must pause.
     ///   - gatherer: puts pieces of bodies together for sinks that want it.
     init(
@@ -70,6 +84,7 @@ final class ActiveTransfer {
         _ start: TransferStart,
         route: ProxyRoute?,
         easy: EasyHandle,
+        sockets: OpenSockets,
         debtors: Debtors,
         gatherer: PieceGatherer
     ) {
@@ -77,6 +92,9 @@ final class ActiveTransfer {
         self.id = id
         self.easy = easy
         self.route = route
+        self.sockets = sockets
+        isFresh = start.isFresh
+        repetition = start.isFresh ? nil : start.onFreshConnection
         sink = start.sink
         self.gatherer = start.sink.takesLargePieces ? gatherer : nil
         egress = request.egress
@@ -177,13 +195,21 @@ final class ActiveTransfer {
             return true
         case .head(let head):
             self.head = head
+            repetition = nil
             speed.begin(at: now)
-            let head = bounds.decodesBody ? head.decoded : head
-            if let length = head.contentLength, length > bounds.bodyBytesMax, !bounds.isHead {
-                return end(.bodyTooLarge)
-            }
-            return sink.receive(head: head) != .abort || end(.aborted)
+            return receive(head: bounds.decodesBody ? head.decoded : head)
         }
+    }
+
+    private func receive(head: ResponseHead) -> Bool {
+        switch sink.receive(head: head) {
+        case .abort: return end(.aborted)
+        case .discard: isBodyDropped = true
+        case .proceed, .later:
+            let length = bounds.isHead ? 0 : head.contentLength ?? 0
+            if length > bounds.bodyBytesMax { return end(.bodyTooLarge) }
+        }
+        return true
     }
 
     /// The fate of a piece of the body.
@@ -207,7 +233,7 @@ final class ActiveTransfer {
     ) -> PieceOutcome {
         guard cause == nil else { return .ended }
         guard head != nil else { return ended(.badResponse) }
-        guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived,
+        guard isBodyDropped || Int64(body.count) <= bounds.bodyBytesMax - bytesReceived,
             !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
         else { return ended(.bodyTooLarge) }
         let total = bytesReceived + Int64(body.count)
@@ -221,7 +247,7 @@ final class ActiveTransfer {
             guard unsafe gatherer.add(body, of: self, after: bytesReceived) else { return .ended }
         } else {
             switch unsafe sink.receive(body: body) {
-            case .proceed: break
+            case .proceed, .discard: break
             case .later:
                 pacing.awaitSink(of: self)
                 return .paused
@@ -238,7 +264,7 @@ final class ActiveTransfer {
     ///
     /// - Returns: whether the transfer goes on.
     func deliver(_ piece: UnsafeRawBufferPointer) -> Bool {
-        unsafe sink.receive(body: piece) == .proceed || end(.aborted)
+        [.proceed, .discard].contains(unsafe sink.receive(body: piece)) || end(.aborted)
     }
 
     /// Returns whether the coded bytes so far may have become this many: few bytes can be made that
@@ -302,16 +328,43 @@ final class ActiveTransfer {
         return route.leads(through: peer) && egress.allows(route.target, for: group)
     }
 
+    /// Notes a socket that was opened for this transfer.
+    func opened(_ socket: Int32) {
+        sockets.open(socket)
+        openedSockets.append(socket)
+    }
+
     /// Returns whether the request may use this connection, which may be new or kept.
-    func allowsRequest(to address: SocketAddress?) -> Bool {
+    func allowsRequest(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
+        // First: a connection of HTTP/2 stays open without this request, and has to be known.
+        let isUsable = isClean(to: peer, from: local)
         guard mayBegin() else { return end(.cancelled) }
-        guard mayReach(address) else { return end(.egressDenied) }
+        guard mayReach(peer) else { return end(.egressDenied) }
+        guard isUsable else {
+            // What libcurl has sent once, over a connection that broke, is not begun here again: its
+            // times are running.
+            hasStrayInput = repetition != nil && firstByte.requestStart == nil
+            return hasStrayInput ? false : end(.connectionLost)
+        }
         // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
         let now = ContinuousClock.now
         firstByte.begin(at: now, sendsBody: !upload.isWhole)
         if !upload.isWhole { speed.begin(at: now) }
         return true
+    }
+
+    /// Returns whether nothing has come over the connection that is not an answer to a request.
+    ///
+    /// Libcurl before 8.1 does not look: what an origin sends late, behind an answer, would be the
+    /// answer to the next request, whosesoever that is.
+    private func isClean(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
+        guard let peer, let local else { return isFresh }
+        let ends = OpenSockets.Ends(local: local, peer: peer)
+        if let socket = sockets.socket(between: ends) {
+            return unsafe ccurl_has_stray_input(easy.raw, socket) == 0
+        }
+        return sockets.use(openedSockets, between: ends) || isFresh
     }
 
     private func ended(_ code: CurlError.Code) -> PieceOutcome {

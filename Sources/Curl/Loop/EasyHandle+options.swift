@@ -53,9 +53,6 @@ extension EasyHandle {
         try configure(request.tls, certificateFile: certificateFile)
         try set(CURLOPT_URL, url.absoluteString)
         try set(connectTimeout: request.connectTimeout)
-        if request.bodyBytesMax < .max {
-            try set(CURLOPT_MAXFILESIZE_LARGE, offset: request.bodyBytesMax)
-        }
         // An empty text offers all codings that this libcurl decodes, of which it undoes up to five
         // in a row.
         if request.decodesBody { try set(CURLOPT_ACCEPT_ENCODING, "") }
@@ -64,8 +61,8 @@ extension EasyHandle {
             request.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         )
         if !request.isReplayable {
-            // On a kept connection that turns out to be dead, libcurl 7.88 sends even a POST again.
-            try set(CURLOPT_FRESH_CONNECT, 1)
+            // Each such request opens a connection: kept, those of a host would only add up.
+            try set(CURLOPT_FORBID_REUSE, 1)
         }
         if let jar = request.cookies {
             try keep(jar)

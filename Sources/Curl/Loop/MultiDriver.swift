@@ -23,6 +23,7 @@ import Foundation
     private var detours: [UInt64: TransferStart] = [:]
     var timers: [UInt64: PollLoop.Timer] = [:]
     private var pauseTimers: [UInt64: PollLoop.Timer] = [:]
+    private let sockets = OpenSockets()
     private let debtors = Debtors()
     private let gatherer = PieceGatherer()
     private var idleHandles: [EasyHandle] = []
@@ -85,10 +86,12 @@ import Foundation
                 start,
                 route: route,
                 easy: easy,
+                sockets: sockets,
                 debtors: debtors,
                 gatherer: gatherer
             )
             try easy.configure(start.request, url: start.url, certificateFile: certificateFile)
+            if start.isFresh { try easy.set(CURLOPT_FRESH_CONNECT, 1) }
             if let route {
                 try easy.configure(route, proxyAddresses: start.proxyAddresses ?? [])
                 if !route.others.isEmpty { detours[id] = start.going(to: route.others) }
@@ -121,6 +124,7 @@ import Foundation
     func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
         waiting[id]?.limit(receiveRate, sendRate)
         detours[id]?.limit(receiveRate, sendRate)
+        transfers[id]?.repetition?.limit(receiveRate, sendRate)
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.limit(receiveRate: receiveRate, sendRate: sendRate, at: .now)
         pace(transfer)
@@ -130,6 +134,7 @@ import Foundation
     func share(_ id: UInt64, _ rates: [SharedRate]) {
         waiting[id]?.request.sharedRates = rates
         detours[id]?.request.sharedRates = rates
+        transfers[id]?.repetition?.request.sharedRates = rates
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.shared = rates
         pace(transfer)
@@ -330,6 +335,10 @@ import Foundation
         if let timer = timers.removeValue(forKey: id) { loop.cancel(timer) }
         if let timer = pauseTimers.removeValue(forKey: id) { loop.cancel(timer) }
         let detour = detours.removeValue(forKey: id)
+        if reason == nil, transfer.hasStrayInput, let repetition = transfer.repetition {
+            unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+            return begin(id, repetition)
+        }
         if let detour, reason == nil, transfer.isTunnelRefused {
             unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
             return begin(id, detour)

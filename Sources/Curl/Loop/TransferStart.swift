@@ -12,6 +12,8 @@ struct TransferStart {
     private(set) var addresses: [String]?
     /// The proxy's addresses; nil before they are known.
     private(set) var proxyAddresses: [String]?
+    /// Whether it gets a connection of its own, and none that was kept.
+    private(set) var isFresh: Bool
 
     init(
         _ request: CurlRequest,
@@ -27,6 +29,8 @@ struct TransferStart {
         let bounds = [request.connectTimeout, request.inactivityTimeout, request.totalTimeout]
         deadline = now + (bounds.compactMap(\.self).min() ?? request.connectTimeout)
         addresses = url.ownAddresses
+        // On a kept connection that turns out to be dead, libcurl 7.88 sends even a POST again.
+        isFresh = !request.isReplayable
         proxyAddresses = proxy?.url.ownAddresses
     }
 
@@ -72,6 +76,13 @@ struct TransferStart {
     func going(to others: [SocketAddress]) -> TransferStart {
         var start = self
         start.addresses = others.map(\.text)
+        return start
+    }
+
+    /// The same start, on a connection of its own.
+    var onFreshConnection: TransferStart {
+        var start = self
+        start.isFresh = true
         return start
     }
 

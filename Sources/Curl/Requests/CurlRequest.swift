@@ -38,11 +38,13 @@ package struct CurlRequest: Sendable {
     package var speedLimit: SpeedLimit?
     /// The longest time for the whole transfer, or nil for no limit.
     package var totalTimeout: Duration?
-    /// The maximum size in bytes of all response headers: informational, final and trailers.
+    /// The maximum size in bytes of the final response's head and trailers together, and of each
+    /// informational head; all of these together are bounded besides.
     package var headerBytesMax = Self.headerBytesMaxDefault
-    /// The maximum number of lines of all response headers together.
+    /// The maximum number of lines, counted as ``headerBytesMax``.
     package var headerLinesMax = Self.headerLinesMaxDefault
-    /// The maximum size of the body in bytes; a longer announced or real one is `bodyTooLarge`.
+    /// The maximum size of the body in bytes; a longer announced or real one is `bodyTooLarge`,
+    /// unless the sink drops it.
     package var bodyBytesMax = Int64.max
     /// Whether to ask for a coded body (`Content-Encoding`) and to deliver it decoded.
     ///
@@ -68,7 +70,7 @@ package struct CurlRequest: Sendable {
     /// Whether an origin may see the request twice.
     ///
     /// libcurl sends the request again on a new connection when a kept one turns out to be dead. If
-    /// this is false, each request has a connection of its own.
+    /// this is false, each request has a connection of its own, which is closed afterwards.
     package var isReplayable: Bool
     /// Whether to look up the host's addresses again instead of using those of the last minute.
     ///

@@ -35,11 +35,14 @@ extension CurlError.Code {
             self = .truncated
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP_RETURNED_ERROR:
             self = .badResponse
+        case CURLE_WRITE_ERROR:
+            // Our callbacks name their reasons: libcurl has got more bytes behind a coded stream.
+            self = .badResponse
         case CURLE_FILESIZE_EXCEEDED:
             self = .bodyTooLarge
         case CURLE_READ_ERROR, CURLE_SEND_FAIL_REWIND:
             self = .bodySourceFailed
-        case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
+        case CURLE_ABORTED_BY_CALLBACK:
             self = .aborted
         case CURLE_OUT_OF_MEMORY where isConnected:
             // libcurl's result for a header line of more than 100 KiB (CURL_MAX_HTTP_HEADER).

@@ -51,7 +51,8 @@ package struct CurlSummary: Sendable {
     package var isConnectionReused = false
     /// The cookies after the transfer; nil when the request kept none.
     package var cookies: CookieJar?
-    /// Whether the end of the body was framed; false when it simply ended with the connection.
+    /// Whether the end of the body was framed; false when it simply ended with the connection, and
+    /// when it was decoded, because a coded stream may end early within its frame.
     package var isLengthVerified = false
 
     /// Creates the summary of a transfer that has not started.

@@ -1,7 +1,8 @@
 /// Collects the header lines of one transfer, within limits, into the heads of its responses.
 ///
-/// A pure state machine: a line goes in, a step comes out. Lines of informational responses and
-/// trailers count towards the limits like those of the final head.
+/// A pure state machine: a line goes in, a step comes out. Trailers count towards the limits
+/// together with the final head, and each informational head by itself: an origin may tell of its
+/// progress as often as it likes while a long body is sent.
 struct HeadParser {
     /// The result of a line.
     enum Step {
@@ -33,9 +34,14 @@ struct HeadParser {
         }
     }
 
+    /// The most bytes of all informational heads together; libcurl since 8.3, as Debian's 7.88,
+    /// takes 300 KiB of heads.
+    static let informationalBytesMax = 256 * 1024
+
     private let bytesMax: Int
     private let linesMax: Int
     private var state = State.idle
+    private var informationalBytes = 0
     private var bytes = 0
     private var lines = 0
     private var headers: [(name: String, value: String)] = []
@@ -72,6 +78,9 @@ struct HeadParser {
             // No request here ever asks for another protocol.
             return .rejected
         case 100..<200:
+            informationalBytes += bytes
+            guard informationalBytes <= Self.informationalBytesMax else { return .rejected }
+            (bytes, lines) = (0, 0)
             state = .idle
             return .informational(
                 ResponseHead(status: status, httpVersion: version, headers: headers)

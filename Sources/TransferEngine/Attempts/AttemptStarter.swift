@@ -207,6 +207,8 @@ final class AttemptStarter: Sendable {
                 ?? .failed(failure)
         case .retry(let failure):
             outcome = judge.decision(after: failure, claim, remaining: remaining)
+        case .waitOut(let failure):
+            outcome = judge.waitingOut(failure, claim, remaining: remaining)
         case .release: outcome = .released
         }
         end(claim, outcome)

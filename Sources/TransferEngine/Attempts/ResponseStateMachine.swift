@@ -70,19 +70,23 @@ struct ResponseStateMachine {
     /// The next request, if it has a body that other origins must not get.
     private var guarded: TransferRequest?
     private let expectedSize: Int64?
+    private let bodyBytesMax: Int64
     private let hasContent: Bool
     private let deliversErrors: Bool
     private let isAtMirror: Bool
     /// The range that the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
-    /// Creates the reaction of an attempt that begins at `url`; without `hasContent` the responses
-    /// only describe a file, as those to HEAD do (RFC 9110 §9.3.2).
+    /// Creates the reaction of an attempt that begins at `url`.
+    ///
+    /// Without `hasContent` the responses only describe a file, as those to HEAD do (RFC 9110
+    /// §9.3.2). A result of more than `bodyBytesMax` fails the attempt as soon as it is announced.
     init(
         url: CurlURL,
         redirectsMax: Int,
         guarding request: TransferRequest? = nil,
         expectedSize: Int64? = nil,
+        bodyBytesMax: Int64 = .max,
         hasContent: Bool = true,
         deliversErrors: Bool = false,
         isAtMirror: Bool = false,
@@ -92,6 +96,7 @@ struct ResponseStateMachine {
         self.redirectsMax = redirectsMax
         guarded = request
         self.expectedSize = expectedSize
+        self.bodyBytesMax = bodyBytesMax
         self.hasContent = hasContent
         self.deliversErrors = deliversErrors
         self.isAtMirror = isAtMirror
@@ -148,11 +153,14 @@ struct ResponseStateMachine {
 
     /// Returns the reason why a response is not the result, as far as its head tells.
     private func failure(of head: ResponseHead) -> TransferFailure? {
-        if !(200...299).contains(head.status), deliversErrors { return nil }
-        if let failure = TransferFailure(head) { return failure }
-        guard let expectedSize, let length = head.contentLength, length != expectedSize else {
-            return nil
+        let isDeliveredError = !(200...299).contains(head.status) && deliversErrors
+        if !isDeliveredError, let failure = TransferFailure(head) { return failure }
+        if hasContent, head.contentLength ?? 0 > bodyBytesMax {
+            return TransferFailure(CurlError(.bodyTooLarge))
         }
+        guard !isDeliveredError, let expectedSize, let length = head.contentLength,
+            length != expectedSize
+        else { return nil }
         return .sizeMismatch(length, expected: expectedSize)
     }
 

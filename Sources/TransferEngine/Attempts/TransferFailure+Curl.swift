@@ -44,7 +44,10 @@ extension TransferFailure {
         case .badResponse:
             self.init(.badResponse, "The server's answer is not acceptable HTTP.")
         case .bodyTooLarge:
-            self.init(.fileTooLarge, "The body is larger than this service stores.")
+            self.init(
+                .fileTooLarge,
+                "The body is larger than size_max allows or this service stores."
+            )
         case .egressDenied:
             self.init(.egressDenied, "The host is in a network that this service does not reach.")
         case .outOfMemory:

@@ -61,6 +61,8 @@ final class Download: CurlSink, TransferAttempt {
         var errorBody: [UInt8] = []
         var resumption: Resumption?
         var metrics = AttemptMetrics()
+        /// Whether a request of the attempt may have reached an origin.
+        var mayHaveArrived = false
         var isDiscarding = false
         var discarded = 0
         var bytesReceived: Int64 = 0
@@ -105,6 +107,7 @@ final class Download: CurlSink, TransferAttempt {
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
                     guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
                     expectedSize: claim.options.expectedSize,
+                    bodyBytesMax: claim.bodyBytesMax(configuration),
                     hasContent: claim.request.method != "HEAD",
                     deliversErrors: claim.options.deliversHTTPErrors ?? false,
                     isAtMirror: claim.isAtMirror
@@ -169,7 +172,7 @@ final class Download: CurlSink, TransferAttempt {
         )
         // The limit covers the whole file, for an origin may send all of it again where a part was
         // asked for.
-        request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)
+        request.bodyBytesMax = claim.bodyBytesMax(configuration)
         return request
     }
 
@@ -229,7 +232,7 @@ final class Download: CurlSink, TransferAttempt {
             case .discard:
                 state.isDiscarding = true
                 state.discarded = 0
-                return .proceed
+                return .discard
             case .abort: return .abort
             }
         }
@@ -300,6 +303,7 @@ final class Download: CurlSink, TransferAttempt {
     func finish(_ result: Result<CurlSummary, CurlError>) {
         state.withLock { state in
             if !state.isLeadDone { state.metrics.note(result) }
+            state.mayHaveArrived = state.mayHaveArrived || state.metrics.requestStart > .zero
             state.cookies = result.summary.cookies ?? state.cookies
         }
         ended(Segments.lead, result)
@@ -361,7 +365,15 @@ final class Download: CurlSink, TransferAttempt {
             metrics: state.metrics,
             url: state.machine.url,
             bytesReceived: state.bytesReceived,
+            mayHaveArrived: state.mayHaveArrived,
             remaining: timeLeft(state)
         )
+    }
+}
+
+extension TaskClaim {
+    /// The most bytes that a file of the task may have.
+    fileprivate func bodyBytesMax(_ configuration: EngineConfiguration) -> Int64 {
+        min(configuration.fileBytesMax, options.sizeMax ?? .max)
     }
 }

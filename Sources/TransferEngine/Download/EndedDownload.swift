@@ -23,6 +23,8 @@ struct EndedDownload: Sendable {
     /// The URL of the last request.
     let url: CurlURL
     let bytesReceived: Int64
+    /// Whether the origin may have acted on the request.
+    let mayHaveArrived: Bool
     /// The time left for the whole task.
     let remaining: Duration
 }

@@ -74,6 +74,9 @@ struct Segments {
     private var isChanged = false
     private var error = CurlError(.cancelled)
     /// The reason why the origin refuses further requests, if it gave one with an error.
+    ///
+    /// It tells why bytes are missing only as long as no connection brings more or breaks: an
+    /// origin may refuse a second connection and serve the first one.
     private(set) var refusal: TransferFailure?
     /// The highest number of connections at once.
     private(set) var peak = 1
@@ -145,6 +148,7 @@ struct Segments {
     /// - Returns: whether its response is to be left because others fetch the rest.
     mutating func advance(_ connection: Int, by count: Int64) -> Bool {
         flowing.insert(connection)
+        refusal = nil
         plan.advance(connection, by: count)
         return plan.isCut(connection)
     }
@@ -218,7 +222,11 @@ struct Segments {
         if !isWhole, !wasStopped, !isStopped {
             // Each failure costs one connection, so that failures come to an end.
             ramp.limit(to: running)
-            if case .failure(let error) = result { self.error = error }
+            if case .failure(let error) = result {
+                self.error = error
+                // The response of a refused one was left on this side.
+                if error.code != .aborted { refusal = nil }
+            }
         }
         guard running == 0 else {
             guard isChanged, !isStopped, !plan.gaps.isEmpty else { return .leave }

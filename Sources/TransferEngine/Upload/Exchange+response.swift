@@ -84,7 +84,7 @@ extension Exchange {
             state.metrics.note(result)
             state.cookies = result.summary.cookies ?? state.cookies
             if state.upload == nil || state.request.upload != nil {
-                state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
+                state.mayHaveArrived = state.mayHaveArrived || state.metrics.requestStart > .zero
             }
             if connections.isRefusal(result) { state.machine.abandoned() }
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {

@@ -45,6 +45,7 @@ extension Exchange {
 
         /// Prepares the next request of ``upload``.
         mutating func beginStep(of claim: TaskClaim) {
+            forgetAnswer()
             guard let upload else { return }
             redirectsBefore += machine.redirects
             machine = ResponseStateMachine(
@@ -64,6 +65,7 @@ extension Exchange {
 
         /// Follows a redirect, to another origin if it `dropsSecrets`.
         mutating func follow(dropsSecrets: Bool) {
+            forgetAnswer()
             if dropsSecrets {
                 isAtOrigin = false
                 hasLeftOrigin = true
@@ -71,6 +73,11 @@ extension Exchange {
                 headers.removeAll { !$0.isHarmless && !needed.contains($0.name) }
             }
             request.follow(redirect: metrics.httpStatus ?? 0, &headers)
+        }
+
+        /// Drops what has arrived of an answer, which says nothing about the next request.
+        private mutating func forgetAnswer() {
+            (isResult, isCut, body) = (false, false, [])
         }
 
         /// Returns what the head of an answer means to an upload that its origin continues.

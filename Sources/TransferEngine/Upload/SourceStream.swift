@@ -99,6 +99,7 @@ final class SourceStream: CurlSink, CurlBodySource {
                 machine: ResponseStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
+                    bodyBytesMax: configuration.fileBytesMax,
                     resumePoint: point
                 ),
                 headers: headers,
@@ -186,7 +187,7 @@ extension SourceStream {
             case .append: state.identity = state.machine.resumePoint.map { Identity($0) }
             case .discard:
                 (state.isDiscarding, state.discarded) = (true, 0)
-                return (.proceed, nil)
+                return (.discard, nil)
             case .abort: return (.abort, nil)
             }
             let length = state.identity?.length.map { Int(clamping: $0 - state.position) }

@@ -6,6 +6,8 @@ import TransferTestSupport
 @Suite(.timeLimit(.minutes(5)))
 struct CurlHostileOriginTests {
     private static let body = OriginBody.random(seed: 3, size: 50_000)
+    /// The text "hello" in gzip.
+    private static let codedHello = "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA=="
 
     @Test func bodyCutByEndIsTruncated() async throws {
         let exchange = try Exchange()
@@ -239,7 +241,7 @@ struct CurlHostileOriginTests {
     /// The length that an origin announces is that of the coded body, also where it is decoded.
     @Test func aCodedBodyThatEndsEarlyIsNotWhole() async throws {
         let exchange = try Exchange()
-        let coded = Array(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==") ?? Data())
+        let coded = Array(Data(base64Encoded: Self.codedHello) ?? Data())
         let head = [("Content-Encoding", "gzip"), ("Content-Length", "\(coded.count)")]
         let whole = await exchange.run(OriginScript([.head(200, head), .raw(coded)])) {
             $0.decodesBody = true
@@ -253,6 +255,43 @@ struct CurlHostileOriginTests {
             $0.decodesBody = true
         }
         #expect(cut.code == .truncated || cut.code == .connectionLost)
+    }
+
+    @Test func aCodedBodyIsNotVerifiedByItsFrame() async throws {
+        let exchange = try Exchange()
+        let cut = Array((Data(base64Encoded: Self.codedHello) ?? Data()).dropLast(10))
+        let (record, code) = await exchange.run(
+            .response(headers: [("Content-Encoding", "gzip")], body: .bytes(cut))
+        ) {
+            $0.decodesBody = true
+        }
+        #expect(code == nil)
+        #expect(try record.results.first?.get().isLengthVerified == false)
+    }
+
+    @Test func aCodedBodyOfSeveralStreamsIsABadResponse() async throws {
+        let exchange = try Exchange()
+        let one = Array(Data(base64Encoded: Self.codedHello) ?? Data())
+        let (_, code) = await exchange.run(
+            .response(headers: [("Content-Encoding", "gzip")], body: .bytes(one + one))
+        ) {
+            $0.decodesBody = true
+        }
+        #expect(code == .badResponse)
+    }
+
+    @Test func progressOfAnUploadIsToldAsOftenAsTheOriginLikes() async throws {
+        let exchange = try Exchange()
+        let progress = "HTTP/1.1 104 Upload Resumption Supported\r\nUpload-Offset: 1\r\n\r\n"
+        let (record, code) = await exchange.run(
+            OriginScript([
+                .raw(Array(String(repeating: progress, count: 500).utf8)),
+                .head(200, [("Content-Length", "0")]),
+            ])
+        )
+        #expect(code == nil)
+        #expect(record.informational.count == 500)
+        #expect(record.heads.map(\.status) == [200])
     }
 
     @Test func cookiesAreNotKept() async throws {

@@ -65,6 +65,7 @@ import TransferTestSupport
             TransferStart(request, url: try request.validated(), sink: sink, at: .now),
             route: nil,
             easy: try EasyHandle(),
+            sockets: OpenSockets(),
             debtors: Debtors(),
             gatherer: gatherer
         )

@@ -8,7 +8,7 @@ struct CurlErrorTests {
     private static let meanings: [(UInt32, CurlError.Code)] = [
         (1, CurlError.Code.unsupportedURL), (3, .unsupportedURL), (5, .proxyUnreachable),
         (6, .couldNotResolve), (7, .couldNotConnect), (8, .badResponse), (16, .connectionLost),
-        (18, .truncated), (23, .aborted), (26, .bodySourceFailed), (27, .outOfMemory),
+        (18, .truncated), (23, .badResponse), (26, .bodySourceFailed), (27, .outOfMemory),
         (28, .timedOut(.connect)), (35, .tlsHandshake), (42, .aborted), (43, .other),
         (45, .couldNotConnect), (48, .other), (52, .connectionLost), (55, .connectionLost),
         (56, .connectionLost), (58, .tlsFailure), (59, .tlsFailure), (60, .tlsFailure),

@@ -49,12 +49,23 @@ struct HeadParserTests {
         #expect(parse(text) == nil)
     }
 
-    @Test func countsEachLineAndByteOfAllHeads() {
-        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n"
-        let lines = 5
-        #expect(parse(text, bytesMax: text.utf8.count, linesMax: lines) != nil)
-        #expect(parse(text, bytesMax: text.utf8.count - 1, linesMax: lines) == nil)
-        #expect(parse(text, bytesMax: text.utf8.count, linesMax: lines - 1) == nil)
+    private static let informational = "HTTP/1.1 104\r\n\r\n"
+    private static let answer = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"
+
+    @Test(arguments: ["", informational, "HTTP/1.1 104 OK\r\nA: b\r\n\r\n"])
+    func countsEachLineAndByteOfAHead(before: String) {
+        let text = before + Self.answer
+        let (bytes, lines) = (Self.answer.utf8.count, 3)
+        #expect(parse(text, bytesMax: bytes, linesMax: lines) != nil)
+        #expect(parse(text, bytesMax: bytes - 1, linesMax: lines) == nil)
+        #expect(parse(text, bytesMax: bytes, linesMax: lines - 1) == nil)
+    }
+
+    @Test func countsTheBytesOfAllInformationalHeads() {
+        let count = HeadParser.informationalBytesMax / Self.informational.utf8.count
+        let most = String(repeating: Self.informational, count: count)
+        #expect(parse(most + Self.answer) != nil)
+        #expect(parse(most + Self.informational + Self.answer) == nil)
     }
 
     private func parse(

@@ -60,6 +60,8 @@ final class OriginConnection {
                 && (!isEnded || send(Array("0\r\n\r\n".utf8)))
         case .wait(let gate):
             return waitForOpening(gate)
+        case .acknowledged:
+            return waitForAcknowledgement()
         case .forever(let bytes):
             while send(bytes) {}
             return false
@@ -107,6 +109,16 @@ final class OriginConnection {
         ]
         while poll(&events, 3, -1) < 0, errno == EINTR {}
         return events[0].revents != 0 && events[1].revents == 0
+    }
+
+    /// Waits until no byte is unacknowledged (tcp(7), `SIOCOUTQ`, which is another name).
+    private func waitForAcknowledgement() -> Bool {
+        var count: Int32 = 0
+        repeat {
+            guard ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 else { return false }
+            sched_yield()
+        } while count > 0
+        return true
     }
 
     private func send(_ bytes: [UInt8]) -> Bool {

@@ -14,6 +14,8 @@ package struct OriginScript: Sendable {
         case chunks(OriginBody, size: Int, isEnded: Bool = true)
         /// Waits until the gate opens, the peer closes or the origin stops.
         case wait(OriginGate)
+        /// Waits until the peer's kernel has all bytes that were sent, read or not.
+        case acknowledged
         /// Sends the bytes again and again until the peer closes.
         case forever([UInt8])
         /// Closes the connection in order (FIN).
