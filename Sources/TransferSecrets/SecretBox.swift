@@ -41,11 +41,23 @@ package struct SecretBox: Sendable {
     }
 
     /// The reasons why a sealed value does not open.
-    package enum Failure: Error, Equatable, Sendable {
+    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         /// The value was sealed with a key that this service does not have.
-        case unknownKey
+        case unknownKey(name: [UInt8])
         /// The value was changed, moved, or never sealed by this service.
         case damaged
+
+        package var description: String {
+            switch self {
+            case .unknownKey(let name):
+                "the key whose SHA-256 starts with \(Self.hexadecimal(name)) is missing"
+            case .damaged: "it was changed or moved"
+            }
+        }
+
+        private static func hexadecimal(_ bytes: [UInt8]) -> String {
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
     }
 
     /// The name of the key that seals.
@@ -90,7 +102,7 @@ package struct SecretBox: Sendable {
     ) throws(Failure) -> [UInt8] {
         guard sealed.count > 5, sealed[0] == Self.version else { throw .damaged }
         guard let key = keys.first(where: { $0.name.elementsEqual(sealed[1..<5]) }) else {
-            throw .unknownKey
+            throw .unknownKey(name: Array(sealed[1..<5]))
         }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed[5...])

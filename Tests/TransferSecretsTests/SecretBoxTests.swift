@@ -52,9 +52,10 @@ import TransferSecrets
         let (old, new) = (SecretsKey.random(), SecretsKey.random())
         let sealed = try box([old]).seal(text, for: .credential, of: tenant)
         #expect(try box([new, old]).open(sealed, for: .credential, of: tenant) == text)
-        #expect(throws: SecretBox.Failure.unknownKey) {
-            try box([new]).open(sealed, for: .credential, of: tenant)
-        }
+        let missing = SecretBox.Failure.unknownKey(name: try box([old]).sealingKeyName)
+        #expect(throws: missing) { try box([new]).open(sealed, for: .credential, of: tenant) }
+        let name = sealed[1..<5].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        #expect("\(missing)".contains(name.joined()))
         let later = try box([new, old]).seal(text, for: .credential, of: tenant)
         #expect(try box([new]).open(later, for: .credential, of: tenant) == text)
     }

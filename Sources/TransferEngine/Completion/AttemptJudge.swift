@@ -44,17 +44,22 @@ struct AttemptJudge {
             }
             credentials.renew(shown) { submit(exchange, .retry(failure, after: .zero)) }
             return
-        case .abandoned where exchange.mayHaveArrived && !claim.isIdempotent:
-            hosts.reachability.note(claim, failure: nil, exchange.metrics)
-            // If it were given back, it would be sent again.
-            outcome = .failed(
-                TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
-            )
         case .abandoned:
             hosts.reachability.note(claim, failure: nil, exchange.metrics)
-            outcome = .released
+            outcome = self.outcome(ofAbandoned: claim, mayHaveArrived: exchange.mayHaveArrived)
         }
         submit(exchange, outcome)
+    }
+
+    /// Returns the outcome of an attempt that was stopped; the fence refuses it if the attempt was
+    /// revoked.
+    private func outcome(ofAbandoned claim: TaskClaim, mayHaveArrived: Bool) -> AttemptOutcome {
+        // Otherwise the task is free for others at once.
+        guard mayHaveArrived, !claim.isIdempotent else { return .released }
+        // If it were given back, it would be sent again.
+        return .failed(
+            TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
+        )
     }
 
     private func submit(_ exchange: EndedExchange, _ outcome: AttemptOutcome) {
@@ -90,9 +95,10 @@ struct AttemptJudge {
         case .failed(let failure): fail(download, failure)
         case .abandoned:
             hosts.reachability.note(download.claim, failure: nil, download.metrics)
-            // The fence refuses this if the attempt was revoked; otherwise the task is free for
-            // others at once.
-            submit(download, .released)
+            submit(
+                download,
+                outcome(ofAbandoned: download.claim, mayHaveArrived: download.mayHaveArrived)
+            )
         }
     }
 
@@ -138,10 +144,7 @@ struct AttemptJudge {
 
     private func fail(_ download: EndedDownload, _ failure: TransferFailure) {
         let claim = download.claim
-        let failure = claim.meaning(
-            of: failure,
-            mayHaveArrived: download.metrics.remoteAddress != nil
-        )
+        let failure = claim.meaning(of: failure, mayHaveArrived: download.mayHaveArrived)
         let outcome = outcome(
             on: failure,
             claim,
@@ -263,7 +266,7 @@ struct AttemptJudge {
 
     /// Returns the outcome of an attempt that is not counted; a wait that would outlast the task's
     /// time is not started.
-    private func waitingOut(
+    func waitingOut(
         _ failure: TransferFailure,
         _ claim: TaskClaim,
         remaining: Duration

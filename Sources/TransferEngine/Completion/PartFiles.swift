@@ -25,14 +25,18 @@ actor PartFiles {
     /// Makes the part of an ended attempt durable if another attempt may resume from it.
     func keeping(_ part: Part?, _ attemptEnd: AttemptEnd) -> AttemptEnd {
         var attemptEnd = attemptEnd
-        guard attemptEnd.partial != nil, attemptEnd.outcome.mayBeContinued,
-            case .file(let part) = part
-        else { return attemptEnd.withoutPart(part?.fence) }
+        guard case .file(let part) = part else { return attemptEnd.withoutPart(part?.fence) }
+        guard attemptEnd.partial != nil, attemptEnd.outcome.mayBeContinued else {
+            // The database may need the space to store the end, after which the file goes.
+            clear(part)
+            return attemptEnd.withoutPart(part.fence)
+        }
         do throws(StorageError) {
             try part.sync()
             attemptEnd.partial?.bytesDurable = part.bytesWritten
         } catch {
             logger.warning("part file not kept", metadata: ["error": "\(error)"])
+            clear(part)
             return attemptEnd.withoutPart(part.fence)
         }
         return attemptEnd
@@ -56,8 +60,8 @@ actor PartFiles {
                 try file.sync()
                 return file
             } catch {
-                // Then the bytes count only until the machine restarts.
                 logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                clear(file)
                 return nil
             }
         }
@@ -71,6 +75,19 @@ actor PartFiles {
                     )
                 }
             )
+        }
+    }
+
+    /// Discards the bytes of a part from which no attempt may resume.
+    ///
+    /// Of bytes that could not be flushed, the kernel tells once: the next attempt would go on
+    /// behind them, and flush the file without an error.
+    private func clear(_ part: PartFile) {
+        do throws(StorageError) {
+            try part.clear()
+        } catch {
+            logger.warning("part file not cleared", metadata: ["error": "\(error)"])
+            _ = remove(part.place)
         }
     }
 
@@ -110,7 +127,8 @@ actor PartFiles {
     ///
     /// - Returns: the fences of the parts that are gone.
     func remove(_ parts: [AbandonedPart]) -> [Fence] {
-        parts.filter { part in
+        var failures: [StorageError] = []
+        let gone = parts.filter { part in
             let own = Container.Place(
                 partOf: part.task,
                 destination: part.destination,
@@ -118,8 +136,22 @@ actor PartFiles {
                 tenant: part.tenant
             )
             let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
-            return remove(own) && (source.map { remove($0) } ?? true)
-        }.map(\.fence)
+            do throws(StorageError) {
+                try container.removePart(at: own)
+                if let source { try container.removePart(at: source) }
+                return true
+            } catch {
+                failures.append(error)
+                return false
+            }
+        }
+        if let error = failures.first {
+            logger.warning(
+                "files not removed",
+                metadata: ["count": "\(failures.count)", "error": "\(error)"]
+            )
+        }
+        return gone.map(\.fence)
     }
 
     /// Returns those of a tenant's uploads whose bytes, brought by their client, are still there.

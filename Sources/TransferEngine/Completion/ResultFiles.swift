@@ -33,6 +33,9 @@ actor ResultFiles {
     /// Whether a shortage is over.
     func isOver(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
 
+    /// Whether the container is still the directory at its path.
+    var isInPlace: Bool { container.isInPlace }
+
     /// Closes the packs to which nothing was added for a while.
     func closeIdlePacks() { packs.closeIdle() }
 

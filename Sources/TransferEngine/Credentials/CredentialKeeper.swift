@@ -16,6 +16,8 @@ actor CredentialKeeper {
         case ask(TransferFailure)
         /// A credential may be available later.
         case retry(TransferFailure)
+        /// This service is at fault, so that the attempt does not count.
+        case waitOut(TransferFailure)
         /// The task goes back to the queue as if it had not been claimed.
         case release
     }
@@ -25,11 +27,17 @@ actor CredentialKeeper {
     /// The interval at which it checks whether another instance has refreshed the token.
     private static let pollInterval: Duration = .milliseconds(250)
     private static let pollsMax = 100
+    /// The number of unreadable credentials that are remembered as reported.
+    private static let reportedMax = 1000
 
     private enum Token: Sendable {
         case fresh(Secret, version: Int64, isNew: Bool)
         case refused(String)
         case unavailable(String)
+        /// This service cannot open it.
+        case unreadable(String)
+        /// This service could not obtain it.
+        case delayed(String)
         /// This worker could not ask or may not, and nothing is known.
         case unasked
     }
@@ -41,6 +49,8 @@ actor CredentialKeeper {
     private let egress: EgressGuard
     private let logger: Logger
     private var refreshes: [CredentialID: Task<Token, Never>] = [:]
+    /// The unreadable credentials that the log has been told of.
+    private var reported: Set<CredentialID> = []
 
     init(
         store: CredentialStore,
@@ -58,16 +68,22 @@ actor CredentialKeeper {
         self.logger = logger
     }
 
-    /// Returns the outcome for a claim for which `stored` was found.
+    /// Returns the outcome for a claim for which `found` was found.
     nonisolated func finding(
         for query: CredentialQuery,
-        _ stored: StoredCredential?
+        _ found: FoundCredential?
     ) async -> Finding {
-        guard let stored, stored.credential.isFor(query.origin) else {
+        let stored: StoredCredential
+        switch found {
+        case .readable(let readable) where readable.credential.isFor(query.origin):
+            stored = readable
+        case .unreadable(let id, let why):
+            return await finding(ofUnreadable: id, of: query.claim.tenant, because: why)
+        case .readable, nil:
             guard let name = query.claim.options.credential else { return .begin(query.claim) }
             return .ask(
                 .unusable(
-                    stored == nil
+                    found == nil
                         ? "There is no credential of the name \(name)."
                         : "The credential \(name) is not for \(query.origin)."
                 )
@@ -95,15 +111,35 @@ actor CredentialKeeper {
             return .begin(claim)
         case .refused(let why): return .ask(.unusable(why))
         case .unavailable(let why): return .retry(TransferFailure(.couldNotConnect, why))
+        case .unreadable(let why):
+            let credential = stored.credential
+            return await finding(ofUnreadable: credential.id, of: credential.tenant, because: why)
+        case .delayed(let why): return .waitOut(TransferFailure(.couldNotConnect, why))
         case .unasked: return .release
         }
     }
 
+    /// Returns the finding of a credential that this service cannot read, and reports it once.
+    ///
+    /// The operator may bring the missing key, and the tenant may replace the credential.
+    private func finding(
+        ofUnreadable id: CredentialID,
+        of tenant: TenantID,
+        because why: String
+    ) -> Finding {
+        if reported.insert(id).inserted {
+            if reported.count > Self.reportedMax { reported = [id] }
+            logger.error(
+                "credential cannot be read",
+                metadata: ["credential": "\(id.uuid)", "error": "\(why)", "tenant": "\(tenant)"]
+            )
+        }
+        return .waitOut(.unusable("This service cannot read the credential: \(why)."))
+    }
+
     /// Returns the secret to show.
     private nonisolated func token(of stored: StoredCredential) async -> Token {
-        guard let box else {
-            return .unavailable("This service has no key to open credentials with.")
-        }
+        guard let box else { return .unreadable("there is no key to open credentials with") }
         let tenant = stored.credential.tenant
         do throws(SecretBox.Failure) {
             guard stored.credential.form.kind == .oauth2RefreshToken else {
@@ -116,11 +152,7 @@ actor CredentialKeeper {
                 return .fresh(token, version: stored.version, isNew: false)
             }
         } catch {
-            logger.error(
-                "credential cannot be opened",
-                metadata: ["error": "\(error)", "tenant": "\(tenant)"]
-            )
-            return .unavailable("This service cannot open the credential.")
+            return .unreadable("\(error)")
         }
         return await refreshed(stored, box)
     }
@@ -153,13 +185,19 @@ actor CredentialKeeper {
             logger.debug("credential not looked up", metadata: ["error": "\(error)"])
             return .unasked
         }
-        return .unavailable("Another instance has been refreshing the credential for too long.")
+        return .delayed("Another instance has been refreshing the credential for too long.")
     }
 
     private nonisolated func ask(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
         let tenant = stored.credential.tenant
+        let secrets: Credential.Secrets
+        do throws(SecretBox.Failure) {
+            secrets = try box.openSecrets(stored.secret, of: tenant)
+        } catch {
+            await leave(stored)
+            return .unreadable("\(error)")
+        }
         do {
-            let secrets = try box.openSecrets(stored.secret, of: tenant)
             guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
                 return .refused("The credential is of another kind now.")
             }
@@ -174,7 +212,7 @@ actor CredentialKeeper {
                 "credential not refreshed",
                 metadata: ["error": "\(error)", "tenant": "\(tenant)"]
             )
-            return .unavailable("This service could not refresh the credential.")
+            return .delayed("This service could not refresh the credential.")
         }
     }
 

@@ -33,9 +33,12 @@ struct CredentialResolver {
                 }
             }
         } catch {
+            // It says nothing about the origins, so that it costs no attempt, only a wait.
             logger.debug("credentials not looked up", metadata: ["error": "\(error)"])
             let failure = TransferFailure(.couldNotConnect, "The database did not answer.")
-            for index in claims.indices { onFound(index, .retry(failure)) }
+            for (index, query) in queries.enumerated() {
+                onFound(index, query == nil ? .begin(claims[index]) : .waitOut(failure))
+            }
         }
     }
 

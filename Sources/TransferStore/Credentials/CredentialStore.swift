@@ -80,19 +80,25 @@ extension CredentialStore {
         )
     }
 
-    /// Returns a page of the tenant's credentials by name, in byte order.
+    /// Returns a page of the tenant's credentials by name, in byte order; their places are their
+    /// names.
     package func credentials(
         tenant: TenantID,
         after name: String?,
         limit: Int
-    ) async throws(StoreError) -> [Credential] {
-        try await database.fetch(
-            Credential.self,
+    ) async throws(StoreError) -> ListPage<Credential, String> {
+        let rows = try await database.run(
             """
             \(Self.selectCredential)
             WHERE tenant_id = \(tenant.uuid) AND name > \(name ?? "") COLLATE "C"
-            ORDER BY name COLLATE "C" LIMIT \(limit)
+            ORDER BY name COLLATE "C" LIMIT \(limit + 1)
             """
+        )
+        return try ListPage(
+            rows,
+            limit: limit,
+            place: { row throws(StoreError) in try row.decode("name", as: String.self) },
+            item: Credential.init
         )
     }
 
@@ -117,7 +123,7 @@ extension CredentialStore {
     /// - Returns: no entry for claims that have none.
     package func credentials(
         for queries: [CredentialQuery]
-    ) async throws(StoreError) -> [TaskID: StoredCredential] {
+    ) async throws(StoreError) -> [TaskID: FoundCredential] {
         let rows = try await database.run(
             """
             SELECT i.task_id, c.* FROM unnest(
@@ -135,9 +141,19 @@ extension CredentialStore {
             ) c
             """
         )
-        var found: [TaskID: StoredCredential] = [:]
-        for row in rows { found[try row.task("task_id")] = try StoredCredential(row) }
+        var found: [TaskID: FoundCredential] = [:]
+        for row in rows { found[try row.task("task_id")] = try Self.found(in: row) }
         return found
+    }
+
+    /// Returns the credential of a row, which holds up no other if it cannot be read.
+    private static func found(in row: StoredRow) throws(StoreError) -> FoundCredential {
+        do throws(StoreError) {
+            return .readable(try StoredCredential(row))
+        } catch {
+            let id = try row.decode("id", as: UUID.self)
+            return .unreadable(CredentialID(id), because: error.reason)
+        }
     }
 
     /// Returns the credential as it is now.

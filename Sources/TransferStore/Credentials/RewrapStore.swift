@@ -29,13 +29,15 @@ extension RewrapStore {
         package var renewed = 0
         /// The rows that do not open, because their key is missing or they were changed.
         package var unreadable = 0
+        /// The rows that somebody changed or removed meanwhile; they may still need an older key.
+        package var missed = 0
         /// The place after them; nil at the end.
         package var next: Cursor?
     }
 
     /// Seals up to `limit` rows of a part after `cursor` with the key that seals now.
     ///
-    /// A row that somebody changes meanwhile keeps the change.
+    /// A row that somebody changes meanwhile keeps the change, and counts as missed.
     package func rewrap(
         _ part: Part,
         after cursor: Cursor?,
@@ -55,18 +57,13 @@ extension RewrapStore {
                 throw error
             }
         }
-        if !updates.isEmpty { _ = try await database.run(updates) }
-        page.renewed = updates.count
+        if !updates.isEmpty {
+            let results = try await database.run(updates)
+            page.renewed = results.map(\.affectedCount).reduce(0, +)
+            page.missed = updates.count - page.renewed
+        }
         if rows.count < limit { page.next = nil }
         return page
-    }
-
-    /// Forgets the keys that seal no longer, once nothing is sealed with them.
-    package func forgetOlderKeys() async throws(StoreError) {
-        guard let box = database.settings.secrets else { return }
-        _ = try await database.run(
-            "DELETE FROM secrets_key WHERE name <> \(box.sealingKeyName)"
-        )
     }
 
     private static func selection(of part: Part, after cursor: Cursor?, limit: Int) -> Query {
@@ -75,7 +72,7 @@ extension RewrapStore {
         return switch part {
         case .credentials:
             """
-            SELECT id AS owner, ''::bytea AS key, tenant_id, name, kind, form, secret, access_token
+            SELECT id AS owner, ''::bytea AS key, tenant_id, name, form, secret, access_token
             FROM credential WHERE id > \(owner) ORDER BY id LIMIT \(limit)
             """
         case .sessions:
@@ -137,27 +134,19 @@ extension RewrapStore {
         let tenant = try row.tenant("tenant_id")
         let name = try row.decodeIfPresent("name", as: String.self)
         let place = RowSealer.Place.tokenEndpoint(of: id, named: name, of: tenant)
-        let stored = try row.decode("form", as: JSONText.self).text
-        let kind = try row.word("kind", as: Credential.Kind.self)
-        // Sealed whenever there may be a secret in it, which is seldom.
-        let form = try StoredJSON.text(
-            of: StoredJSON.form(kind, stored, row.sealer, at: place),
-            row.sealer,
-            at: place
-        )
+        let form = try row.decode("form", as: JSONText.self).text
+        let newForm = try StoredJSON.renewed(form: form, row.sealer, at: place)
         let secret = try row.decode("secret", as: [UInt8].self)
         let token = try row.decodeIfPresent("access_token", as: [UInt8].self)
         let newSecret = try renewed(secret, .credential, of: tenant)
         let newToken = try token.map { token throws(StoreError) in
             try renewed(token, .accessToken, of: tenant) ?? token
         }
-        guard newSecret != nil || newToken != token || kind == .oauth2RefreshToken else {
-            return nil
-        }
+        guard newForm != nil || newSecret != nil || newToken != token else { return nil }
         return """
-            UPDATE credential SET form = \(form)::text::jsonb, secret = \(newSecret ?? secret),
-                access_token = \(newToken)
-            WHERE id = \(id) AND secret = \(secret)
+            UPDATE credential SET form = \(newForm ?? form)::text::jsonb,
+                secret = \(newSecret ?? secret), access_token = \(newToken)
+            WHERE id = \(id) AND form = \(form)::text::jsonb AND secret = \(secret)
                 AND access_token IS NOT DISTINCT FROM \(token)
             """
     }
@@ -261,6 +250,8 @@ extension RewrapStore {
                     ELSE jsonb_set(options, '{mirrors}', \(newMirrors)::text::jsonb) END
             WHERE id = \(id.uuid) AND url = \(url)
                 AND headers IS NOT DISTINCT FROM \(headers)::text::jsonb
+                AND upload_data IS NOT DISTINCT FROM \(body)
+                AND options->'mirrors' IS NOT DISTINCT FROM \(mirrors)::text::jsonb
             """
     }
 

@@ -24,22 +24,11 @@ extension AnswerStore {
     /// - Returns: how many tasks continue; there may be more unless it is zero.
     /// - Throws: why none could.
     package func continueAnswered() async throws(StoreError) -> Int {
-        var continued = 0
-        var failure: StoreError?
-        var position: UUID?
-        repeat {
-            let answers = try await answers(after: position)
-            for answer in answers {
-                do throws(StoreError) {
-                    continued += try await continueTasks(of: answer)
-                } catch {
-                    failure = failure ?? error
-                }
-            }
-            position = answers.count == Self.answersMax ? answers.last : nil
-        } while position != nil
-        if let failure, continued == 0 { throw failure }
-        return continued
+        try await WaitingWork.advance(
+            inBatchesOf: Self.answersMax,
+            answers(after:),
+            part: continueTasks(of:)
+        )
     }
 
     /// Lets the first page of tasks continue, which for most answers is all of them.

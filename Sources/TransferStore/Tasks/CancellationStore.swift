@@ -41,22 +41,12 @@ extension CancellationStore {
     /// - Throws: why nothing could be done.
     @discardableResult
     package func continueCancellations() async throws(StoreError) -> Bool {
-        var isMore = false
-        var failure: StoreError?
-        var position: SessionID?
-        repeat {
-            let sessions = try await cancellations(after: position)
-            for session in sessions {
-                do throws(StoreError) {
-                    if try await cancelPage(of: session) == .more { isMore = true }
-                } catch {
-                    failure = failure ?? error
-                }
-            }
-            position = sessions.count == Self.cancellationSessionsMax ? sessions.last : nil
-        } while position != nil
-        if let failure, !isMore { throw failure }
-        return isMore
+        try await WaitingWork.advance(
+            inBatchesOf: Self.cancellationSessionsMax,
+            cancellations(after:)
+        ) { session throws(StoreError) in
+            try await cancelPage(of: session) == .more ? 1 : 0
+        } > 0
     }
 
     /// Returns sessions that may have outstanding tasks to cancel, in order.

@@ -15,12 +15,13 @@ extension ControlStore {
         \(fromAsked),
         \(revokeTargets("suspended", if: "t.is_idempotent")),
         gone AS (
-            SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
-            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
-            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
+            SELECT task_id, attempt, NULL::bigint AS bytes_received, state FROM from_delayed
+            UNION ALL SELECT task_id, attempt, NULL, 'queued' FROM from_ready
+            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
             -- Stopped unharmed, so that the attempt does not count.
             UNION ALL SELECT task_id, number - 1, bytes_received, 'running' FROM from_attempt
         ),
+        \(keptBytes(of: "SELECT g.task_id FROM gone g WHERE g.bytes_received IS NULL")),
         held_row AS (
             INSERT INTO held (task_id, attempt) SELECT task_id, attempt FROM gone
         ),
@@ -28,9 +29,11 @@ extension ControlStore {
             SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
                 'task.suspended' AS kind, false AS ends,
                 t.id AS task_id, g.state AS from_state,
-                'suspended'::task_state AS task_state, g.attempt, g.bytes_received,
+                'suspended'::task_state AS task_state, g.attempt,
+                coalesce(g.bytes_received, k.bytes_durable, 0) AS bytes_received,
                 0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM gone g JOIN target t ON t.id = g.task_id
+            LEFT JOIN kept_bytes k ON k.task_id = g.task_id
         ),
         \(EventRuns.recordHappenings),
         \(Fragment.wake)
@@ -52,6 +55,7 @@ extension ControlStore {
                     ELSE 'queued'::task_state END AS state
             FROM from_held h JOIN target t ON t.id = h.task_id
         ),
+        \(keptBytes(of: "SELECT g.task_id FROM gone g")),
         delayed_row AS (
             INSERT INTO delayed (
                 task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
@@ -64,14 +68,28 @@ extension ControlStore {
             FROM gone WHERE state = 'queued'
             """))),
         happening AS (
-            SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
-                'task.resumed' AS kind, false AS ends, task_id,
-                'suspended'::task_state AS from_state, state AS task_state, attempt,
-                0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
-            FROM gone
+            SELECT g.session_id, row_number() OVER (ORDER BY g.task_id) AS place,
+                'task.resumed' AS kind, false AS ends, g.task_id,
+                'suspended'::task_state AS from_state, g.state AS task_state, g.attempt,
+                coalesce(k.bytes_durable, 0) AS bytes_received, 0::bigint AS bytes_sent,
+                NULL::jsonb AS failure
+            FROM gone g LEFT JOIN kept_bytes k ON k.task_id = g.task_id
         ),
         \(EventRuns.recordHappenings),
         \(Fragment.wake)
+        """
+    }
+
+    /// Selects the bytes that earlier attempts of `tasks` have left; offers
+    /// `kept_bytes(task_id, bytes_durable)`.
+    ///
+    /// This is one look-up per task, in a table that has few of them.
+    static func keptBytes(of tasks: Query) -> Query {
+        """
+        kept_bytes AS MATERIALIZED (
+            SELECT x.task_id, x.bytes_durable FROM partial x
+            WHERE x.task_id = ANY (ARRAY(\(tasks)))
+        )
         """
     }
 
@@ -152,11 +170,12 @@ extension ControlStore {
         \(fromAsked),
         \(revokeTargets("cancelled")),
         gone AS (
-            SELECT task_id, attempt, 0::bigint AS bytes_received, 'suspended'::task_state AS state
+            SELECT task_id, attempt, NULL::bigint AS bytes_received,
+                'suspended'::task_state AS state
             FROM from_held
-            UNION ALL SELECT task_id, attempt, 0, state FROM from_delayed
-            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
-            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
+            UNION ALL SELECT task_id, attempt, NULL, state FROM from_delayed
+            UNION ALL SELECT task_id, attempt, NULL, 'queued' FROM from_ready
+            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
             UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
         ),
         from_partial AS (
@@ -178,19 +197,26 @@ extension ControlStore {
             SELECT x.part_fence, x.task_id, x.source_task_id FROM from_partial x
             WHERE \(resumeData?.uuid)::uuid IS NULL
         ),
+        -- What waited has what earlier attempts have left.
+        at_end AS MATERIALIZED (
+            SELECT t.id, t.session_id, t.generation, g.attempt, g.state,
+                coalesce(g.bytes_received, x.bytes_durable, 0) AS bytes_received
+            FROM gone g JOIN target t ON t.id = g.task_id
+            LEFT JOIN from_partial x ON x.task_id = g.task_id
+        ),
         outcome_row AS (
             INSERT INTO outcome (
                 task_id, session_id, generation, state, attempt, bytes_received, failure)
-            SELECT t.id, t.session_id, t.generation, 'cancelled', g.attempt, g.bytes_received,
+            SELECT id, session_id, generation, 'cancelled', attempt, bytes_received,
                 \(cause)::jsonb
-            FROM gone g JOIN target t ON t.id = g.task_id
+            FROM at_end
         ),
         happening AS (
-            SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
-                'task.cancelled' AS kind, true AS ends, t.id AS task_id, g.state AS from_state,
-                'cancelled'::task_state AS task_state, g.attempt, g.bytes_received,
+            SELECT session_id, row_number() OVER (ORDER BY id) AS place,
+                'task.cancelled' AS kind, true AS ends, id AS task_id, state AS from_state,
+                'cancelled'::task_state AS task_state, attempt, bytes_received,
                 0::bigint AS bytes_sent, \(cause)::jsonb AS failure
-            FROM gone g JOIN target t ON t.id = g.task_id
+            FROM at_end
         ),
         \(EventRuns.recordHappenings),
         \(Fragment.wake)

@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -56,11 +57,16 @@ extension DecisionStore {
     /// Fails the tasks whose clients have not answered in time; those whose answer has not reached
     /// them yet continue.
     ///
+    /// With a `latest`, a task whose time ends after that stays, however far ahead the database's
+    /// clock is.
+    ///
     /// - Returns: how many there were.
-    package func failUnanswered() async throws(StoreError) -> Int {
+    package func failUnanswered(
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
-            SELECT task_id FROM asked WHERE until <= now()
+            SELECT task_id FROM asked WHERE until <= least(now(), \(latest))
             ORDER BY until LIMIT \(Self.unansweredMax)
             """
         )
@@ -70,7 +76,8 @@ extension DecisionStore {
             AnswerStore.continueAnswered(of: "SELECT unnest(\(late))"),
             """
             WITH target AS (
-                SELECT task_id FROM asked WHERE task_id = ANY (\(late)) AND until <= now()
+                SELECT task_id FROM asked
+                WHERE task_id = ANY (\(late)) AND until <= least(now(), \(latest))
                 FOR UPDATE SKIP LOCKED
             ),
             \(Self.failAsked)
@@ -95,12 +102,14 @@ extension DecisionStore {
     static let queueAnswered: Query = """
         ready_row AS (\(ReadyRuns.insert(
             "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun"))),
+        \(ControlStore.keptBytes(of: "SELECT b.task_id FROM begun b")),
         happening AS (
-            SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
-                'task.resumed' AS kind, false AS ends, task_id, state AS from_state,
-                'queued'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
-                0::bigint AS bytes_sent, NULL::jsonb AS failure
-            FROM begun
+            SELECT b.session_id, row_number() OVER (ORDER BY b.task_id) AS place,
+                'task.resumed' AS kind, false AS ends, b.task_id, b.state AS from_state,
+                'queued'::task_state AS task_state, b.attempt,
+                coalesce(k.bytes_durable, 0) AS bytes_received, 0::bigint AS bytes_sent,
+                NULL::jsonb AS failure
+            FROM begun b LEFT JOIN kept_bytes k ON k.task_id = b.task_id
         ),
         \(EventRuns.recordHappenings),
         \(Fragment.wake)
@@ -122,17 +131,22 @@ extension DecisionStore {
             INSERT INTO abandoned_part (fence, task_id, source_task_id)
             SELECT part_fence, task_id, source_task_id FROM from_partial
         ),
+        at_end AS MATERIALIZED (
+            SELECT g.*, coalesce(x.bytes_durable, 0) AS bytes_received
+            FROM gone g LEFT JOIN from_partial x ON x.task_id = g.task_id
+        ),
         outcome_row AS (
             INSERT INTO outcome (
                 task_id, session_id, generation, state, attempt, bytes_received, failure)
-            SELECT task_id, session_id, generation, 'failed', attempt, 0, failure FROM gone
+            SELECT task_id, session_id, generation, 'failed', attempt, bytes_received, failure
+            FROM at_end
         ),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
                 'task.failed' AS kind, true AS ends, task_id, state AS from_state,
-                'failed'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
+                'failed'::task_state AS task_state, attempt, bytes_received,
                 0::bigint AS bytes_sent, failure
-            FROM gone
+            FROM at_end
         ),
         \(EventRuns.recordHappenings),
         \(Fragment.wake)

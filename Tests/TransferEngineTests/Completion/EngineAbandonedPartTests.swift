@@ -69,6 +69,33 @@ import TransferTestSupport
         fixture.origin.log.now.requests(at: "/file").first?["Range"]
     }
 
+    @Test func partsThatCannotBeRemovedHoldUpNoOthers() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let fences = (1...Int64(PartStore.abandonedPartsMax + 1)).map {
+            Fence(incarnation: 1_000_000, counter: $0)
+        }
+        try await fixture.stores.parts.recordAbandoned(fences.map { (claim.task, $0) })
+        let places = fences.map { Container.Place(partOf: claim, fence: $0) }
+        for place in places.dropLast() {
+            // A file cannot be removed that is a directory.
+            try FileManager.default.createDirectory(
+                atPath: "\(fixture.directory)/\(place.path)",
+                withIntermediateDirectories: true
+            )
+        }
+        let last = try #require(places.last)
+        let path = "\(fixture.directory)/\(last.path)"
+        try Data([1]).write(to: URL(filePath: path))
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } _: { _ in
+            try await eventually("the last one is gone") {
+                !FileManager.default.fileExists(atPath: path)
+            }
+        }
+    }
+
     @Test func aKilledWorkerCostsNoByte() async throws {
         let fixture = try await EngineFixture()
         let claim = try await die(fixture)

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferSecrets
@@ -305,6 +306,31 @@ import TransferTestSupport
             try await fixture.ended(id)
         }
         #expect(task.failure?.httpStatus == 401)
+    }
+
+    /// It says nothing about the origin, whose attempts are not for this.
+    @Test func aLookUpThatFailsCostsNoAttempt() async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, "Bearer s3cret")
+        try await Self.put(fixture, .bearer, "s3cret")
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute("LOCK TABLE credential IN ACCESS EXCLUSIVE MODE")
+        let id = try await Self.submit(fixture)
+        let hurried = TestDatabase.current.pool { $0.lockTimeout = .milliseconds(200) }
+        let stores = Stores(Database(pool: hurried))
+        try await fixture.withEngine(secrets: Self.box, on: stores) { _ in
+            try await eventually("the task was given back, again and again") {
+                try await fixture.attempts(id).count >= 3
+            }
+            _ = try await other.execute("ROLLBACK")
+            try await fixture.expectCompletion([id])
+        }
+        await other.close()
+        // None of them counts.
+        let numbers = try await fixture.attempts(id).map(\.number)
+        #expect(numbers.allSatisfy { $0 == 1 })
+        #expect(try await fixture.task(id).attempt == 1)
     }
 
     @Test func aTaskIsStoppedWhileItsCredentialIsLookedUp() async throws {
