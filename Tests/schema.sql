@@ -372,7 +372,8 @@ CREATE TABLE delivery (
     last_status smallint,
     last_error text,
     attempted_at timestamp with time zone,
-    batch_through bigint,
+    tried_sequence bigint,
+    tried_batch uuid,
     launches_after bigint,
     CONSTRAINT delivery_pkey PRIMARY KEY (subscription_id, session_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);

@@ -92,15 +92,17 @@ CREATE TABLE delivery (
     -- Set while an instance delivers; its updates name it, so that a stale instance writes nothing.
     fence bigint,
     worker integer,
-    -- Tries of the message after `acknowledged_sequence`.
+    -- Tries of the message that was tried last.
     attempt smallint NOT NULL DEFAULT 0,
     last_status smallint,
     last_error text,
     attempted_at timestamptz,
-    -- The last event of the batch that is tried again, so that it holds the same events although
-    -- others have come meanwhile; NULL while the next message is tried for the first time, or has
-    -- one event.
-    batch_through bigint,
+    -- The last event of the message that was tried last and is tried again, and its `webhook-id` if
+    -- it is a batch: so it holds the same events although others have come meanwhile, and tries do
+    -- not count for another message that a changed subscription asks for. NULL while the next
+    -- message is tried for the first time.
+    tried_sequence bigint,
+    tried_batch uuid,
     -- In the log of a client: the event after which the subscription has asked for every
     -- background_task.launch that the cursor has passed.
     launches_after bigint,

@@ -1,7 +1,7 @@
 -- Maintenance: what is held back for a time.
 
 -- Times in which nothing begins: of a tenant, at a host, of a tenant at a host, or at all. Read by
--- every claim, by the key: there are at most a thousand, and mostly none.
+-- every claim, by the scope: a tenant has at most a hundred of its own, and mostly there are none.
 CREATE TABLE pause (
     id uuid PRIMARY KEY,
     tenant_id uuid REFERENCES tenant (id),

@@ -158,12 +158,13 @@ struct EventRoutes: Sendable {
             tell([.deliveries])
             return Answer(status: .noContent)
         }
-        let living = try await stores.sessions.session(
+        // The acknowledgement that is repeated after a lost answer may be the last of its session.
+        let known = try await stores.sessions.sessionOrEnded(
             tenant: session.tenant,
             client: session.client,
             identifier: session.identifier
         )
-        guard living != nil else { throw try await stores.clients.noSession(at: session) }
+        guard known != nil else { throw try await stores.clients.noSession(at: session) }
         throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
     }
 }

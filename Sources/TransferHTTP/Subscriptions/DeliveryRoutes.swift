@@ -10,8 +10,9 @@ import TransferWire
 struct DeliveryRoutes: Sendable {
     let stores: APIStores
     /// A function that sends a test message to a subscription's endpoint.
-    let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
+    let sendTest: @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt
     let tell: @Sendable (Set<Signal>) -> Void
+    private let tests = TestSlots()
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/subscriptions/{id}/test") { _, context in
@@ -45,7 +46,10 @@ struct DeliveryRoutes: Sendable {
         else {
             throw Problem(.unknownSubscription)
         }
-        return try .json(DeliveryAttemptDocument(await sendTest(id, endpoint), replay: nil))
+        try tests.take(for: tenant)
+        defer { tests.giveBack(for: tenant) }
+        let attempt = await sendTest(id, endpoint, tenant)
+        return try .json(DeliveryAttemptDocument(attempt, replay: nil))
     }
 
     func list(

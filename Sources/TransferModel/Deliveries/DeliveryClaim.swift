@@ -7,12 +7,12 @@ package struct DeliveryClaim: Sendable {
     package let fence: Fence
     /// The number of the last event that the receiver answered with 2xx.
     package let acknowledgedSequence: Int64
-    /// The number of tries of the next message so far.
+    /// The number of tries so far of the message that was tried last.
     package let attempt: Int
-    /// Whether the next message was answered with 202 and not acknowledged in time.
+    /// Whether that message was answered with 202 and not acknowledged in time.
     package let awaitsAck: Bool
-    /// The last event of the next message, if that is a batch that was tried before; else nil.
-    package let batchThrough: Int64?
+    /// The message that was tried last; nil when the next message is tried for the first time.
+    package let tried: TriedMessage?
     package let endpoint: Endpoint
     package let form: DeliveryForm
     /// Whether `session.events_finished` waits after the previous one.
@@ -39,7 +39,7 @@ package struct DeliveryClaim: Sendable {
         acknowledgedSequence: Int64,
         attempt: Int,
         awaitsAck: Bool = false,
-        batchThrough: Int64? = nil,
+        tried: TriedMessage? = nil,
         endpoint: Endpoint,
         form: DeliveryForm = .single,
         throttlesWakeUps: Bool = false,
@@ -57,7 +57,7 @@ package struct DeliveryClaim: Sendable {
         self.acknowledgedSequence = acknowledgedSequence
         self.attempt = attempt
         self.awaitsAck = awaitsAck
-        self.batchThrough = batchThrough
+        self.tried = tried
         self.endpoint = endpoint
         self.form = form
         self.throttlesWakeUps = throttlesWakeUps

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// A logged delivery given to this instance to send once more.
 package struct ReplayClaim: Sendable {
     package let delivery: DeliveryID
@@ -10,11 +12,15 @@ package struct ReplayClaim: Sendable {
     /// The number of the first event of a batch; nil for a message of one event.
     package let batchFirst: Int64?
     package let fence: Fence
+    /// The time since which it was due, which is its place among the subscription's replays.
+    package let dueAt: Date
     package let endpoint: Endpoint
     /// The kinds of events asked for; nil for every kind.
     package let filter: EventFilter?
     /// Whether the subscription is for a client or a session, rather than for all of the tenant.
     package let isScoped: Bool
+    /// The most messages per second; nil for no bound.
+    package let rateLimit: Int?
 
     package init(
         delivery: DeliveryID,
@@ -24,9 +30,11 @@ package struct ReplayClaim: Sendable {
         sequence: Int64,
         batchFirst: Int64? = nil,
         fence: Fence,
+        dueAt: Date,
         endpoint: Endpoint,
         filter: EventFilter? = nil,
-        isScoped: Bool = false
+        isScoped: Bool = false,
+        rateLimit: Int? = nil
     ) {
         self.delivery = delivery
         self.subscription = subscription
@@ -35,8 +43,10 @@ package struct ReplayClaim: Sendable {
         self.sequence = sequence
         self.batchFirst = batchFirst
         self.fence = fence
+        self.dueAt = dueAt
         self.endpoint = endpoint
         self.filter = filter
         self.isScoped = isScoped
+        self.rateLimit = rateLimit
     }
 }

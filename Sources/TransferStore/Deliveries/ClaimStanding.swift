@@ -4,8 +4,8 @@ import Postgres
 package enum ClaimStanding: Sendable {
     /// It lasts, and its subscription is as it was claimed.
     case current
-    /// It lasts, but its subscription has been changed or paused since: it is to be given back, and
-    /// the next claim does what is right by then.
+    /// It lasts, but its subscription has been changed or paused since, or the client was
+    /// force-quit: it is to be given back, and the next claim does what is right by then.
     case outdated
     /// It has ended, and its holder must stop.
     case stale

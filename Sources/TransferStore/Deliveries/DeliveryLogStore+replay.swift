@@ -28,6 +28,9 @@ extension DeliveryLogStore {
     /// Schedules the dead messages of a subscription to be sent again, from the oldest: those that
     /// died from `since` to before `until`, at most ``recoveryMax``.
     ///
+    /// Each is due a microsecond after the one before it, which keeps the order; those of a session
+    /// stay in the order of its events.
+    ///
     /// - Returns: the number of messages, or nil when the tenant has no such subscription.
     package func recover(
         tenant: TenantID,
@@ -43,13 +46,28 @@ extension DeliveryLogStore {
         }
         let rows = try await database.run(
             """
-            UPDATE delivery_log SET replay_due_at = now()
-            WHERE id = ANY (ARRAY(
-                SELECT l.id FROM delivery_log l
+            WITH chosen AS MATERIALIZED (
+                SELECT l.id, l.session_id, l.sequence FROM delivery_log l
                 WHERE l.subscription_id = \(subscription.uuid) AND l.state = 'dead'
                     AND l.died_at >= \(since) AND l.died_at < coalesce(\(until), 'infinity')
                     AND l.replay_due_at IS NULL AND \(Self.hasItsEvent)
-                ORDER BY l.id LIMIT \(Self.recoveryMax)))
+                ORDER BY l.id LIMIT \(Self.recoveryMax)
+            ),
+            numbered AS (
+                SELECT c.id, c.session_id, c.sequence, row_number() OVER (ORDER BY c.id) AS number
+                FROM chosen c
+            ),
+            -- Of equal places, the claim takes the lower sequence first.
+            placed AS (
+                SELECT n.id, max(n.number) OVER (PARTITION BY n.session_id ORDER BY n.sequence)
+                    AS place
+                FROM numbered n
+            )
+            UPDATE delivery_log l SET
+                replay_due_at = now()
+                    - (\(Int64(Self.recoveryMax)) - p.place) * interval '1 microsecond'
+            FROM placed p
+            WHERE l.id = ANY (ARRAY[p.id]) AND l.replay_due_at IS NULL
             """
         )
         return rows.affectedCount
@@ -64,7 +82,7 @@ extension DeliveryLogStore {
     package func areAnyReplaysDue() async throws(StoreError) -> Bool {
         try await !database.run(
             """
-            SELECT 1 FROM delivery_log WHERE replay_due_at <= clock_timestamp()
+            SELECT 1 FROM delivery_log WHERE replay_due_at <= statement_timestamp()
             ORDER BY replay_due_at LIMIT 1
             """
         ).isEmpty
@@ -119,8 +137,8 @@ extension DeliveryLogStore {
         """
     }
 
-    /// Gives due replays of a subscription to this instance for the duration of `lease`, in the
-    /// order of their events, also when the subscription is disabled.
+    /// Gives due replays of a subscription to this instance for the duration of `lease`, from the
+    /// one that is due the longest, also when the subscription is disabled.
     ///
     /// Replays of a subscription that this release cannot read are put off, and those of a deleted
     /// one left.
@@ -133,9 +151,9 @@ extension DeliveryLogStore {
         let rows = try await database.run(
             """
             WITH due AS MATERIALIZED (
-                SELECT l.id FROM delivery_log l
+                SELECT l.id, l.replay_due_at AS due_at FROM delivery_log l
                 WHERE l.subscription_id = \(subscription.uuid)
-                    AND l.replay_due_at <= clock_timestamp()
+                    AND l.replay_due_at <= statement_timestamp()
                     AND EXISTS (
                         SELECT 1 FROM subscription b
                         WHERE b.id = \(subscription.uuid)
@@ -143,19 +161,19 @@ extension DeliveryLogStore {
                 ORDER BY l.subscription_id, l.replay_due_at, l.session_id, l.sequence
                 LIMIT \(limit) FOR UPDATE SKIP LOCKED
             ),
-            numbered AS (SELECT id, row_number() OVER () - 1 AS number FROM due),
+            numbered AS (SELECT id, due_at, row_number() OVER () - 1 AS number FROM due),
             mine AS (
                 UPDATE delivery_log l SET
                     replay_fence = \(fences.first.rawValue) + n.number,
                     replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 FROM numbered n WHERE l.id = ANY (ARRAY[n.id])
                 RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
-                    l.replay_fence
+                    l.replay_fence, n.due_at
             )
-            SELECT m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.event_types,
+            SELECT m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.event_types, b.rate_limit,
                 b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
-            ORDER BY m.session_id, m.sequence
+            ORDER BY m.replay_fence
             """
         )
         var claims: [ReplayClaim] = []
@@ -191,18 +209,49 @@ extension DeliveryLogStore {
         )
     }
 
+    /// Ends claims of replays that were not sent, which keep their places.
+    ///
+    /// What somebody else changes just then is left to them, or to its lease.
+    package func returnReplays(_ claims: [ReplayClaim]) async throws(StoreError) {
+        // If the change is lost, their leases end the claims.
+        _ = try await database.run(
+            [.unsynced],
+            """
+            WITH held AS MATERIALIZED (
+                SELECT l.id, x.due_at
+                FROM unnest(
+                    \(claims.map(\.delivery.uuid)),
+                    \(claims.map(\.fence.rawValue)),
+                    \(claims.map(\.dueAt))
+                ) AS x (id, fence, due_at)
+                JOIN delivery_log l ON l.id = ANY (ARRAY[x.id]) AND l.replay_fence = x.fence
+                FOR UPDATE OF l SKIP LOCKED
+            )
+            UPDATE delivery_log l SET replay_fence = NULL, replay_due_at = h.due_at
+            FROM held h WHERE l.id = ANY (ARRAY[h.id])
+            """
+        )
+    }
+
     /// Logs a replay, which affects neither the order nor the health of its subscription.
     ///
+    /// - Parameters:
+    ///   - claim: the replay, whose claim ends.
+    ///   - attempt: how it went.
+    ///   - isOver: false when the message is to be sent again, at its place.
     /// - Returns: false when the claim is stale.
+    /// - Throws: why it could not be logged.
     package func recordReplayed(
         _ claim: ReplayClaim,
-        _ attempt: DeliveryAttempt
+        _ attempt: DeliveryAttempt,
+        isOver: Bool = true
     ) async throws(StoreError) -> Bool {
+        let dueAt: Date? = isOver ? nil : claim.dueAt
         let rows = try await database.run(
             """
             WITH log_row AS (
                 UPDATE delivery_log SET
-                    replay_due_at = NULL, replay_fence = NULL,
+                    replay_due_at = \(dueAt), replay_fence = NULL,
                     -- What the schedule still tries stays its own.
                     state = CASE WHEN state = 'dead' AND \(attempt.reason == nil)
                         THEN 'delivered' ELSE state END
@@ -261,9 +310,11 @@ extension ReplayClaim: RowDecodable {
             sequence: try row.decode("sequence"),
             batchFirst: try row.decodeIfPresent("batch_first"),
             fence: try row.fence("replay_fence"),
+            dueAt: try row.decode("due_at"),
             endpoint: try Endpoint(row),
             filter: try row.eventFilter("event_types"),
-            isScoped: try row.decode("is_scoped")
+            isScoped: try row.decode("is_scoped"),
+            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
         )
     }
 }

@@ -25,6 +25,15 @@ extension DeliveryLogStore {
         state: LoggedDelivery.State
     ) -> Query {
         guard let attempt else { return "log_row AS (SELECT 1)" }
+        // What is taken later is told of without its batch; what is tried may be another message
+        // with the same last event.
+        let contents: Query =
+            state == .delivered
+            ? ""
+            : """
+            , batch_id = excluded.batch_id, batch_first = excluded.batch_first,
+                event_count = excluded.event_count
+            """
         return """
             log_row AS (
                 INSERT INTO delivery_log AS l (
@@ -36,9 +45,34 @@ extension DeliveryLogStore {
                 FROM held
                 ON CONFLICT (subscription_id, session_id, sequence) DO UPDATE SET
                     state = excluded.state, died_at = coalesce(excluded.died_at, l.died_at)
+                    \(contents)
                 RETURNING l.id
             ),
             \(attemptRow(attempt))
+            """
+    }
+
+    /// Removes the log's row of the message that was tried before the claim, unless that is the one
+    /// which ends with `sequence` and is logged: since its subscription was changed, its events are
+    /// not asked for or are part of other messages.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func forgetTried(_ claim: DeliveryClaim, except sequence: Int64?) -> Query {
+        guard let tried = claim.tried, tried.sequence != sequence else {
+            return "forgotten AS (SELECT 1)"
+        }
+        return """
+            forgotten AS (
+                DELETE FROM delivery_log l USING held h
+                WHERE l.subscription_id = ANY (ARRAY[h.subscription_id])
+                    AND l.session_id = ANY (ARRAY[h.session_id])
+                    AND l.sequence = \(tried.sequence) AND l.state = 'waiting'
+                RETURNING l.id
+            ),
+            forgotten_attempt AS (
+                DELETE FROM delivery_attempt a USING forgotten f
+                WHERE a.delivery_id = ANY (ARRAY[f.id])
+            )
             """
     }
 

@@ -35,7 +35,7 @@ extension DeliveryStore {
             ),
             moved AS (
                 UPDATE delivery d SET
-                    acknowledged_sequence = g.last, attempt = 0, batch_through = NULL,
+                    acknowledged_sequence = g.last, \(DeliveryClaim.forgetTries),
                     last_error = NULL, attempted_at = clock_timestamp(),
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 FROM gap g

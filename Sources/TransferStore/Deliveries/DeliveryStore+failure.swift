@@ -7,7 +7,8 @@ extension DeliveryStore {
     /// or gives it up; its claim ends.
     ///
     /// The failure also counts against the subscription, which may then be paused, or disabled with
-    /// the event that reports it.
+    /// the event that reports it. If the subscription was changed since the claim, the try is only
+    /// logged, and the message is due as the subscription is then.
     package func recordDeliveryFailed(
         _ claim: DeliveryClaim,
         sequence: Int64,
@@ -22,8 +23,7 @@ extension DeliveryStore {
                 UPDATE delivery SET
                     acknowledged_sequence = CASE WHEN \(isDead)
                         THEN \(sequence) ELSE acknowledged_sequence END,
-                    attempt = CASE WHEN \(isDead) THEN 0 ELSE least(attempt + 1, 32767) END,
-                    batch_through = \(isDead ? nil : batch?.last),
+                    \(isDead ? DeliveryClaim.forgetTries : DeliveryClaim.recordTry(of: sequence, batch)),
                     \(claim.keepLaunches(through: isDead ? sequence : nil)),
                     last_status = \(setback.attempt.status.map(Int16.init(clamping:))),
                     last_error = \(setback.attempt.reason),
@@ -33,6 +33,7 @@ extension DeliveryStore {
                     worker = NULL, fence = NULL
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                    AND \(claim.isUnchanged)
                 RETURNING subscription_id, session_id
             ),
             streak AS (
@@ -56,18 +57,51 @@ extension DeliveryStore {
                 FROM streak f
                 WHERE b.id = f.subscription_id AND b.disabled_at IS NULL
                     AND \(Fragment.isLivingSubscriptionByKey)
+                    -- Read again after a wait for whoever is changing it.
+                    AND \(SubscriptionStore.version) = \(claim.version)
                     AND (\(setback.isGone) OR f.failures >= \(Int32(health.failuresMax))
                         AND f.failing_since <= clock_timestamp()
                             - \(health.disabledAfter.milliseconds) * interval '1 ms')
                 RETURNING b.id, b.tenant_id, b.disabled_reason, f.failing_since
             ),
             \(Self.tellOfDisabled),
+            \(DeliveryLogStore.forgetTried(claim, except: sequence)),
             \(DeliveryLogStore.logTry(setback.attempt, of: sequence, batch, state: isDead ? .dead : .waiting))
             SELECT EXISTS (SELECT 1 FROM disabled) AS is_disabled FROM held
             """
         )
-        guard let row = rows.first else { return .stale }
+        guard let row = rows.first else {
+            return try await recordOutdatedTry(claim, sequence: sequence, batch, setback.attempt)
+        }
         return try row.decode("is_disabled") ? .disabled : .recorded
+    }
+
+    /// Logs a failed try that was made as the subscription was, and ends its claim: the message is
+    /// due, and what the former receiver answered counts neither for it nor for the subscription.
+    private func recordOutdatedTry(
+        _ claim: DeliveryClaim,
+        sequence: Int64,
+        _ batch: MessageBatch?,
+        _ attempt: DeliveryAttempt
+    ) async throws(StoreError) -> SetbackResult {
+        let rows = try await database.run(
+            """
+            WITH held AS (
+                UPDATE delivery SET
+                    \(DeliveryClaim.recordTry(of: sequence, batch, counts: false)),
+                    last_status = \(attempt.status.map(Int16.init(clamping:))),
+                    last_error = \(attempt.reason), attempted_at = clock_timestamp(),
+                    due_at = clock_timestamp(), worker = NULL, fence = NULL
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                RETURNING subscription_id, session_id
+            ),
+            \(DeliveryLogStore.forgetTried(claim, except: sequence)),
+            \(DeliveryLogStore.logTry(attempt, of: sequence, batch, state: .waiting))
+            SELECT 1 FROM held
+            """
+        )
+        return rows.isEmpty ? .stale : .outdated
     }
 
     /// Writes `subscription.disabled` for the tenant's other subscriptions; expects `disabled`.
@@ -179,22 +213,12 @@ extension DeliveryStore {
     /// - Returns: the number of pages; there may be more unless it is zero.
     /// - Throws: why there were none.
     package func continueRestarts() async throws(StoreError) -> Int {
-        var pages = 0
-        var failure: StoreError?
-        var position: SubscriptionID?
-        repeat {
-            let subscriptions = try await restarts(after: position)
-            for subscription in subscriptions {
-                do throws(StoreError) {
-                    if try await restartPage(of: subscription) { pages += 1 }
-                } catch {
-                    failure = failure ?? error
-                }
-            }
-            position = subscriptions.count == Self.restartsMax ? subscriptions.last : nil
-        } while position != nil
-        if let failure, pages == 0 { throw failure }
-        return pages
+        try await WaitingWork.advance(
+            inBatchesOf: Self.restartsMax,
+            restarts(after:)
+        ) { subscription throws(StoreError) in
+            try await restartPage(of: subscription) ? 1 : 0
+        }
     }
 
     /// Makes the first page of a subscription's waiting deliveries due, which for most is all of
@@ -287,4 +311,39 @@ extension DeliveryStore {
     /// Whether the message of a delivery `d` was answered with 202, and waits for its
     /// acknowledgement.
     private static let awaitsAck: Query = "(d.attempt > 0 AND coalesce(d.last_status = 202, false))"
+}
+
+extension DeliveryStore {
+    /// Makes deliveries due that were postponed when these claims ended, and that nobody holds or
+    /// has tried since.
+    ///
+    /// If one waits for another reason by then, the claim that meets it sets it to wait again. What
+    /// somebody else changes just then is left to them.
+    package func recall(_ deliveries: [DeliveryClaim]) async throws(StoreError) {
+        // If the change is lost, they are due at the end of their waits.
+        _ = try await database.run(
+            [.unsynced],
+            """
+            WITH waiting AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id
+                FROM unnest(
+                    \(deliveries.map(\.subscription.uuid)),
+                    \(deliveries.map(\.session.uuid)),
+                    \(deliveries.map(\.acknowledgedSequence)),
+                    \(deliveries.map { Int64($0.attempt) })
+                ) AS x (subscription_id, session_id, acknowledged_sequence, attempt)
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
+                    AND d.session_id = ANY (ARRAY[x.session_id])
+                    AND d.acknowledged_sequence = ANY (ARRAY[x.acknowledged_sequence])
+                    AND d.attempt = ANY (ARRAY[x.attempt])
+                WHERE d.fence IS NULL AND d.due_at > clock_timestamp()
+                FOR UPDATE OF d SKIP LOCKED
+            )
+            UPDATE delivery d SET due_at = clock_timestamp()
+            FROM waiting w
+            WHERE d.subscription_id = ANY (ARRAY[w.subscription_id])
+                AND d.session_id = ANY (ARRAY[w.session_id])
+            """
+        )
+    }
 }

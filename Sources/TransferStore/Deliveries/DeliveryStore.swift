@@ -24,7 +24,7 @@ extension DeliveryStore {
     /// Returns whether a claim would probably find deliveries.
     package func areAnyDue() async throws(StoreError) -> Bool {
         try await !database.run(
-            "SELECT 1 FROM delivery WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 1"
+            "SELECT 1 FROM delivery WHERE due_at <= statement_timestamp() ORDER BY due_at LIMIT 1"
         ).isEmpty
     }
 
@@ -45,10 +45,7 @@ extension DeliveryStore {
         let rows = try await database.run(
             [.unsynced],
             """
-            WITH alive AS MATERIALIZED (
-                SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
-                FOR KEY SHARE
-            ),
+            WITH alive AS MATERIALIZED (\(WorkerTransactions.standing(of: fences.incarnation))),
             due AS MATERIALIZED (
                 SELECT d.subscription_id, d.session_id, b.client,
                     b.deleted_at IS NOT NULL AS is_deleted,
@@ -56,14 +53,11 @@ extension DeliveryStore {
                     coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
                     -- Asked of each only when there is any such client.
-                    CASE WHEN EXISTS (SELECT 1 FROM client x WHERE x.lifecycle = 'force_quit')
-                        THEN EXISTS (
-                            \(Self.selectAwayClient(ofSession: "d.session_id", orOf: "b.client")))
-                        ELSE false END AS is_away
+                    \(DeliveryClaim.isAway(session: "d.session_id", orOf: "b.client")) AS is_away
                 FROM delivery d
                 JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
                 LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
-                WHERE d.due_at <= clock_timestamp()
+                WHERE d.due_at <= statement_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
             ),
             -- What has just been enabled, or taken a message, must not be set to wait by a claim that
@@ -77,7 +71,7 @@ extension DeliveryStore {
             away AS MATERIALIZED (
                 SELECT u.subscription_id, u.session_id FROM due u
                 CROSS JOIN LATERAL (
-                    \(Self.selectAwayClient(ofSession: "u.session_id", orOf: "u.client"))
+                    \(DeliveryClaim.selectAwayClient(ofSession: "u.session_id", orOf: "u.client"))
                     FOR SHARE OF c SKIP LOCKED
                 ) x
                 WHERE u.is_away
@@ -144,7 +138,8 @@ extension DeliveryStore {
                 WHERE d.subscription_id = ANY (ARRAY[n.subscription_id])
                     AND d.session_id = ANY (ARRAY[n.session_id])
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
-                    d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
+                    d.tried_sequence, d.tried_batch, d.attempt,
+                    d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
             SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(SubscriptionStore.livingSecrets) AS secrets,
                 b.event_types, b.client IS NOT NULL AS is_scoped, b.delivery_form,
@@ -209,22 +204,6 @@ extension DeliveryStore {
         )
     }
 
-    /// Selects the force-quit client of a session or of a log of its own; or, if a tenant is given in
-    /// place of a session, the subscription's client if it was force-quit.
-    private static func selectAwayClient(
-        ofSession session: Query,
-        orOf client: Query
-    ) -> Query {
-        """
-        SELECT 1 FROM (SELECT \(session) AS id) x
-        LEFT JOIN session s ON s.id = ANY (ARRAY[x.id])
-        LEFT JOIN client o ON o.id = ANY (ARRAY[x.id])
-        JOIN client c ON c.tenant_id = ANY (ARRAY[coalesce(s.tenant_id, o.tenant_id, x.id)])
-            AND c.identifier = ANY (ARRAY[coalesce(s.client, o.identifier, \(client))])
-        WHERE c.lifecycle = 'force_quit'
-        """
-    }
-
     /// Moves a delivery's cursor past events that were acknowledged or are not asked for.
     ///
     /// `attempt` is given for the log when the last message was accepted at a later try than its
@@ -239,11 +218,15 @@ extension DeliveryStore {
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> ClaimStanding {
+        // What was tried may still be to come: its subscription has changed its form since.
+        let isPast = claim.tried.map { $0.sequence <= sequence } ?? true
+        let logged = isPast ? attempt.map { _ in sequence } : claim.tried?.sequence
         let rows = try await database.run(
             """
             WITH held AS (
                 UPDATE delivery SET
-                    acknowledged_sequence = \(sequence), attempt = 0, batch_through = NULL,
+                    acknowledged_sequence = \(sequence),
+                    \(isPast ? DeliveryClaim.forgetTries : "attempt = attempt"),
                     \(claim.keepLaunches(through: sequence)),
                     last_error = NULL, last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
                     attempted_at = clock_timestamp(),
@@ -254,6 +237,7 @@ extension DeliveryStore {
                 RETURNING subscription_id, session_id
             ),
             \(Self.heal(if: status != nil, health)),
+            \(DeliveryLogStore.forgetTried(claim, except: logged)),
             \(DeliveryLogStore.logTry(attempt, of: sequence, state: .delivered))
             SELECT \(claim.isCurrent(health)) AS is_current FROM held
             """
@@ -353,7 +337,7 @@ extension DeliveryClaim {
             acknowledgedSequence: try row.decode("acknowledged_sequence"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             awaitsAck: try row.decodeIfPresent("awaits_ack") ?? false,
-            batchThrough: try row.decodeIfPresent("batch_through"),
+            tried: try TriedMessage(row),
             endpoint: try Endpoint(row),
             form: try row.word("delivery_form"),
             throttlesWakeUps: try row.decode("wake_up_throttling"),
@@ -364,6 +348,16 @@ extension DeliveryClaim {
             ackTimeout: try row.milliseconds("ack_timeout_ms"),
             version: try row.decode("version")
         )
+    }
+}
+
+extension TriedMessage {
+    /// Decodes the message that was tried last; nil in the row of a pair whose next one is new.
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
+        guard let sequence = try row.decodeIfPresent("tried_sequence", as: Int64.self) else {
+            return nil
+        }
+        self.init(sequence: sequence, batch: try row.decodeIfPresent("tried_batch"))
     }
 }
 

@@ -114,9 +114,10 @@ extension SubscriptionStore {
     /// Changes a subscription, if `condition` is met; messages that are already being sent are not
     /// affected.
     ///
-    /// Changing the URL, enabling the subscription and ending its throttling make its waiting
-    /// deliveries due. Messages that wait for their acknowledgement are sent again only to a new
-    /// URL, or when the subscription was disabled.
+    /// Changing the URL or the kinds of events, enabling the subscription and ending its throttling
+    /// make its waiting deliveries due. Messages that wait for their acknowledgement are sent again
+    /// only to a new URL, or when the subscription was disabled; they are passed over when they are
+    /// not asked for any more.
     package func changeSubscription(
         tenant: TenantID,
         id: SubscriptionID,
@@ -132,7 +133,7 @@ extension SubscriptionStore {
         let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
         let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
         let isNewStart = change.isEnabled == true || change.url != nil
-        let isRestart = isNewStart || change.throttlesWakeUps == false
+        let isRestart = isNewStart || change.throttlesWakeUps == false || change.filter != nil
         let rows = try await database.run(
             """
             WITH changed AS (
@@ -172,7 +173,7 @@ extension SubscriptionStore {
             ),
             -- After the failures, as where a message is taken.
             restart_row AS (\(DeliveryStore.storeRestart("""
-                SELECT c.id, \(change.url != nil) OR \(change.isEnabled == true) AND (
+                SELECT c.id, \(change.endsAwaiting) OR \(change.isEnabled == true) AND (
                     -- As it was before this statement.
                     SELECT b.disabled_at IS NOT NULL FROM subscription b WHERE b.id = c.id)
                 FROM changed c WHERE \(isRestart) AND (SELECT count(*) FROM fresh) >= 0
@@ -241,6 +242,16 @@ extension SubscriptionStore {
         b.headers, b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form,
         b.wake_up_throttling, b.disabled_at, b.disabled_reason, b.created_at, b.revision
         """
+}
+
+extension SubscriptionChange {
+    /// Whether messages no longer wait for their acknowledgement: they go to another receiver, or
+    /// are not asked for.
+    fileprivate var endsAwaiting: Bool {
+        if url != nil { return true }
+        guard case .some(.some(let kinds)) = filter else { return false }
+        return !kinds.contains(.sessionEventsFinished)
+    }
 }
 
 extension Subscription: RowDecodable {

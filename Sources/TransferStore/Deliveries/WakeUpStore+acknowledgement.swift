@@ -5,7 +5,8 @@ package import TransferModel
 extension WakeUpStore {
     /// Sets a `session.events_finished` that was answered with 202 to wait for its acknowledgement.
     ///
-    /// Without an acknowledgement the message is sent again after `timeout`. The claim ends.
+    /// Without an acknowledgement the message is sent again after `timeout`, or at once if the
+    /// subscription was changed since the claim: it may have another receiver. The claim ends.
     ///
     /// - Returns: false when the claim is stale, or when the message was already acknowledged.
     package func recordAwaitingAck(
@@ -21,10 +22,11 @@ extension WakeUpStore {
                 UPDATE delivery SET
                     -- What comes before it and is not asked for need not be read again.
                     acknowledged_sequence = \(sequence - 1),
-                    attempt = least(attempt + 1, 32767), batch_through = NULL, last_error = NULL,
+                    \(DeliveryClaim.recordTry(of: sequence)), last_error = NULL,
                     last_status = \(attempt.status.map(Int16.init(clamping:))),
                     attempted_at = clock_timestamp(),
-                    due_at = clock_timestamp() + \(timeout.milliseconds) * interval '1 ms',
+                    due_at = clock_timestamp() + CASE WHEN \(claim.isUnchanged)
+                        THEN \(timeout.milliseconds) ELSE 0 END * interval '1 ms',
                     worker = NULL, fence = NULL
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
@@ -32,6 +34,7 @@ extension WakeUpStore {
                 RETURNING subscription_id, session_id
             ),
             \(DeliveryStore.heal(if: true, health)),
+            \(DeliveryLogStore.forgetTried(claim, except: sequence)),
             \(DeliveryLogStore.logTry(attempt, of: sequence, state: .waiting))
             SELECT 1 FROM held
             """
@@ -76,7 +79,7 @@ extension WakeUpStore {
             ),
             acknowledged AS (
                 UPDATE delivery d SET
-                    acknowledged_sequence = t.sequence, attempt = 0,
+                    acknowledged_sequence = t.sequence, \(DeliveryClaim.forgetTries),
                     -- Looked at once more, for what has happened since.
                     due_at = clock_timestamp(), worker = NULL, fence = NULL
                 FROM target t

@@ -134,10 +134,12 @@ extension EventStore {
                 sum(coalesce(octet_length(x.client_string), 0)) OVER (ORDER BY x.id)
                     <= \(Int64(SessionEvent.GenerationSummary.clientStringBytesMax)) AS fits
             FROM (
-                SELECT k.id, k.code, coalesce(
-                    (SELECT t.client_string FROM task t WHERE t.id = k.id),
-                    (SELECT y.client_string FROM expired_task y WHERE y.task_id = k.id)
-                ) AS client_string
+                SELECT k.id, k.code, CASE
+                    WHEN c.task_id IS NOT NULL THEN c.client_string
+                    ELSE coalesce(
+                        (SELECT t.client_string FROM task t WHERE t.id = k.id),
+                        (SELECT y.client_string FROM expired_task y WHERE y.task_id = k.id))
+                    END AS client_string
                 FROM (
                     (SELECT o.task_id AS id, o.session_id, o.generation, o.failure->>'code' AS code
                     FROM outcome o
@@ -156,6 +158,12 @@ extension EventStore {
                     WHERE (y.session_id, y.generation) >= (e.session_id, e.generation)
                     ORDER BY y.session_id, y.generation, y.task_id LIMIT \(failedTasksMax))
                 ) k
+                -- The client string at the time of the event, as that of a task's own events.
+                LEFT JOIN LATERAL (
+                    SELECT x.task_id, x.client_string FROM client_string_change x
+                    WHERE x.task_id = k.id AND x.through_sequence >= e.sequence
+                    ORDER BY x.through_sequence LIMIT 1
+                ) c ON true
                 WHERE k.session_id = e.session_id AND k.generation = e.generation
                 ORDER BY k.id LIMIT \(failedTasksMax)
             ) x

@@ -17,6 +17,17 @@ package struct DeliveryBounds: Sendable {
     package var waitingMax = 256
     /// The most claimed pairs of all subscriptions of a tenant that wait.
     package var waitingTotalMax = 4096
+    /// The time after which a pair gives its slot to another that waits for it.
+    package var turnMax: Duration = .seconds(1)
+    /// The messages after which a pair gives its slot to another that waits for it.
+    package var turnMessagesMax = 256
+    /// The most postponed pairs of one subscription that are remembered, and so may be claimed
+    /// before their time.
+    package var postponedMax = 1024
+    /// The most postponed pairs of all subscriptions of a tenant that are remembered.
+    package var postponedTotalMax = 4096
+    /// The wait of a message that is not sent because too many are on their way; jittered.
+    package var refusedWait: Duration = .seconds(2)
     /// The least time until a pair that found no place is claimed again; it doubles while nothing
     /// of its subscription finds one.
     package var postponementMin: Duration = .seconds(1)

@@ -12,8 +12,12 @@ struct DeliveryCursor: Sendable {
     private(set) var recordedCursor: Int64
     /// The last message that was taken and is unknown to the store.
     private(set) var unrecorded: SentMessage?
-    /// The number of tries of the next message so far.
-    private(set) var tries: Int
+    /// Whether that message was tried before, and so is logged.
+    private(set) var isLogged = false
+    /// The number of tries so far of the message that was tried last, if it is yet to be taken.
+    private var tries: Int
+    /// The message that was tried last, if it is yet to be taken.
+    private var tried: TriedMessage?
     /// The time until which another try may start.
     private(set) var expiresAt: ContinuousClock.Instant
     private var recordedAt: ContinuousClock.Instant
@@ -36,6 +40,7 @@ struct DeliveryCursor: Sendable {
         cursor = claim.acknowledgedSequence
         recordedCursor = cursor
         tries = claim.attempt
+        tried = claim.tried
         recordedAt = now
         askedAt = now
     }
@@ -49,8 +54,18 @@ struct DeliveryCursor: Sendable {
         now - askedAt >= recordInterval
     }
 
+    /// Whether the next message was tried before, unless the subscription asks for other events
+    /// since then.
+    var isRetry: Bool { tried != nil }
+
     /// The last event of the next message, if that is a batch that was tried before; else nil.
-    var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
+    var batchThrough: Int64? {
+        guard let tried, tried.batch != nil, tried.sequence > cursor else { return nil }
+        return tried.sequence
+    }
+
+    /// Returns the number of tries of a message so far.
+    func tries(of message: MessageName) -> Int { tried == message.tried ? tries : 0 }
 
     /// Returns whether the subscription asks for that event.
     func wants(_ event: SessionEvent) -> Bool {
@@ -60,8 +75,8 @@ struct DeliveryCursor: Sendable {
 
     /// Returns whether the next message was answered with 202 as often as a message is tried at
     /// all, and never acknowledged.
-    func isUnacknowledged(after waits: Int) -> Bool {
-        claim.awaitsAck && cursor == claim.acknowledgedSequence && tries > waits
+    func isUnacknowledged(_ message: MessageName, after waits: Int) -> Bool {
+        claim.awaitsAck && cursor == claim.acknowledgedSequence && tries(of: message) > waits
     }
 
     /// Records a message that was taken.
@@ -69,14 +84,15 @@ struct DeliveryCursor: Sendable {
     /// - Returns: whether the store is to be told now: not of each message of a quick receiver, but
     ///   of one that was tried before, and so is logged.
     mutating func took(
-        _ sequence: Int64,
+        _ message: MessageName,
         _ sent: SentMessage,
         at now: ContinuousClock.Instant,
         recordInterval: Duration
     ) -> Bool {
-        cursor = sequence
+        cursor = message.sequence
         unrecorded = sent
-        return tries > 0 || now - recordedAt >= recordInterval
+        isLogged = tried == message.tried
+        return isLogged || now - recordedAt >= recordInterval
     }
 
     /// Records that events up to `sequence` are not asked for.
@@ -89,7 +105,11 @@ struct DeliveryCursor: Sendable {
     ) {
         recordedCursor = cursor
         unrecorded = nil
-        tries = 0
+        isLogged = false
+        if let last = tried?.sequence, last <= cursor {
+            tries = 0
+            tried = nil
+        }
         recordedAt = now
         self.expiresAt = expiresAt
     }

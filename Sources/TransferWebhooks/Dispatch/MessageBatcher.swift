@@ -4,7 +4,7 @@ import TransferModel
 struct MessageBatcher: Sendable {
     private struct Item {
         let event: SessionEvent
-        /// The size in JSON; not counted where each event has its own message.
+        /// The size in JSON; not counted where no batch is made.
         let bytes: Int
     }
 
@@ -25,18 +25,20 @@ struct MessageBatcher: Sendable {
     init(_ held: DeliveryCursor) {
         subscription = held.claim.subscription
         form = held.claim.form
-        isRetry = held.tries > 0
+        isRetry = held.isRetry
         batchThrough = held.batchThrough
         position = held.cursor
     }
 
     /// Whether no more events are to be read before messages are sent.
     var isFull: Bool {
-        guard hasMore else { return true }
-        // A batch that is retried is read to its end, because it was within bounds.
+        guard hasMore, items.count < MessageBatch.eventsMax, bytes < MessageBatch.bytesMax else {
+            return true
+        }
+        // A batch that is retried is read to its end. It was within bounds, and is again unless
+        // other events are asked for since then.
         if let batchThrough, position < batchThrough { return false }
-        return form == .single || items.count >= MessageBatch.eventsMax
-            || bytes >= MessageBatch.bytesMax || span >= MessageBatch.spanMax
+        return form == .single || span >= MessageBatch.spanMax
     }
 
     /// Returns the number of events to read next, where a page may have `most`.
@@ -57,7 +59,7 @@ struct MessageBatcher: Sendable {
         position = page.last?.sequence ?? position
         span += page.count
         for event in page where wanted(event) {
-            let size = form == .batch ? size(event) : 0
+            let size = form == .batch || batchThrough != nil ? size(event) : 0
             bytes += size
             items.append(Item(event: event, bytes: size))
         }
@@ -71,14 +73,17 @@ struct MessageBatcher: Sendable {
             // The retry has the form of the first try, whatever the subscription says now.
             let through = batchThrough
             let tried = rest.prefix { item in
-                // An event of this kind that was only asked for since then is alone all the same.
-                item.event.kind != .sessionEventsFinished
-                    && (through.map { item.event.sequence <= $0 } ?? false)
+                through.map { item.event.sequence <= $0 } ?? false
             }
-            if let outgoing = OutgoingMessage(batch: tried.map(\.event), of: subscription) {
+            // Of more events that are asked for since then, it holds no more than any batch.
+            let count = Self.batchCount(tried)
+            if let outgoing = OutgoingMessage(
+                batch: tried.prefix(count).map(\.event),
+                of: subscription
+            ) {
                 messages.append(outgoing)
-                rest = rest.dropFirst(tried.count)
-            } else if let item = rest.popFirst() {
+                rest = rest.dropFirst(count)
+            } else if through == nil, let item = rest.popFirst() {
                 messages.append(OutgoingMessage(item.event))
             }
         }

@@ -9,6 +9,13 @@ final class ReplaySlots: Sendable {
     /// The turns that are remembered; beyond it, only those of what is looked at.
     private static let rememberedMax = 10_000
 
+    /// A time in which nothing is sent again to a subscription.
+    private struct Pause {
+        /// The setbacks in a row.
+        var setbacks = 0
+        var end: ContinuousClock.Instant
+    }
+
     private struct State {
         var ledger = SlotLedger<TenantID>(slots: ReplaySlots.slotsMax)
         var running: Set<SubscriptionID> = []
@@ -18,6 +25,8 @@ final class ReplaySlots: Sendable {
         var turnCount = 0
         /// The number of the last turn of each subscription.
         var lastTurns: [SubscriptionID: Int] = [:]
+        /// The subscriptions whose last replay is to be sent once more.
+        var pauses: [SubscriptionID: Pause] = [:]
     }
 
     private let state = Mutex(State())
@@ -40,10 +49,15 @@ final class ReplaySlots: Sendable {
 
     /// Takes a slot for a turn of a subscription.
     ///
-    /// - Returns: false when it has one, or there is none for its tenant now.
-    func take(for subscription: SubscriptionID, of tenant: TenantID) -> Bool {
+    /// - Returns: false when it has one, is paused at `now`, or there is none for its tenant now.
+    func take(
+        for subscription: SubscriptionID,
+        of tenant: TenantID,
+        at now: ContinuousClock.Instant
+    ) -> Bool {
         state.withLock { state in
             guard !state.running.contains(subscription) else { return false }
+            if let pause = state.pauses[subscription], pause.end > now { return false }
             guard state.ledger.take(for: tenant) else {
                 state.isAwaited = true
                 return false
@@ -66,5 +80,30 @@ final class ReplaySlots: Sendable {
             state.ledger.giveBack(for: tenant)
             return isAwaited
         }
+    }
+
+    /// Counts a replay that is to be sent once more, and pauses its subscription.
+    ///
+    /// - Parameters:
+    ///   - subscription: the subscription, which has a slot.
+    ///   - now: the time.
+    ///   - length: the length of the pause, by the number of such setbacks in a row.
+    func pause(
+        _ subscription: SubscriptionID,
+        at now: ContinuousClock.Instant,
+        for length: (Int) -> Duration
+    ) {
+        state.withLock { state in
+            if state.pauses.count >= Self.rememberedMax {
+                state.pauses = state.pauses.filter { $0.value.end > now }
+            }
+            let setbacks = (state.pauses[subscription]?.setbacks ?? 0) + 1
+            state.pauses[subscription] = Pause(setbacks: setbacks, end: now + length(setbacks))
+        }
+    }
+
+    /// Forgets the setbacks of a subscription, of which a replay is over.
+    func forgetSetbacks(of subscription: SubscriptionID) {
+        state.withLock { $0.pauses[subscription] = nil }
     }
 }

@@ -10,16 +10,18 @@ extension WebhookDispatcher {
 
     /// Claims due pairs unless all slots are taken, starts them, and looks again if there are more.
     func claimDue(_ group: inout DiscardingTaskGroup) async {
-        let pausedUntil = state.withLock { state in
-            if !state.paces.isEmpty { state.paces = state.paces.filter { $0.value.next > .now } }
-            return state.claimableAt
-        }
+        paces.forgetPassed(at: .now)
+        let pausedUntil = state.withLock { $0.claimableAt }
         startWaiting(&group)
-        let expired = state.withLock { $0.slots.takeExpired(at: .now) }
+        let expired = state.withLock { state in
+            state.postponed.sweep(at: .now)
+            return state.slots.takeExpired(at: .now)
+        }
         await postpone(expired.map { (claim: $0.claim.claim, wait: $0.wait) })
         if let pausedUntil, pausedUntil > .now { return }
         // Pairs claimed now could not be kept.
         guard worker.isTrusted(at: .now) else { return }
+        await recall()
         let limit = state.withLock { $0.slots.freeCount }
         guard limit > 0, !Task.isCancelled else { return }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
@@ -31,8 +33,9 @@ extension WebhookDispatcher {
             if let wait { postponed.append((claim, wait)) }
         }
         await postpone(postponed)
-        // What waits has its turn before the next claim, and a shutdown ends them.
-        if due.examined == limit { wake() }
+        // What waits has its turn before the next claim, and a shutdown ends them. Where all slots
+        // are taken, whatever gives one back looks again.
+        if due.examined == limit, state.withLock({ !$0.slots.areAllTaken }) { wake() }
     }
 
     /// - Returns: nil when the store cannot be asked.
@@ -116,7 +119,32 @@ extension WebhookDispatcher {
         guard !deliveries.isEmpty else { return }
         do throws(StoreError) {
             try await stores.deliveries.postpone(deliveries)
+            state.withLock { state in
+                for (claim, wait) in deliveries { state.postponed.add(claim, until: .now + wait) }
+            }
         } catch {
+            if !Task.isCancelled { watch.failed(error) }
+        }
+    }
+
+    /// Makes postponed pairs due whose subscriptions have nothing else to deliver.
+    private func recall() async {
+        let claims = state.withLock { state in
+            var claims: [DeliveryClaim] = []
+            for subscription in state.postponed.takeRequested() {
+                let count = state.slots.recallCount(of: subscription)
+                guard count > 0 else { continue }
+                let next = state.postponed.take(count, of: subscription, at: .now)
+                claims += next.claims
+                if !next.hasMore { state.slots.forgetReturns(of: subscription) }
+            }
+            return claims
+        }
+        guard !claims.isEmpty else { return }
+        do throws(StoreError) {
+            try await stores.deliveries.recall(claims)
+        } catch {
+            // They return by themselves.
             if !Task.isCancelled { watch.failed(error) }
         }
     }
@@ -130,10 +158,21 @@ extension WebhookDispatcher {
         group.addTask {
             var next: DeliveryCursor? = held
             while let current = next {
-                await self.deliver(current)
-                next = self.end(current)
+                next = await self.deliver(current)
+                if next == nil { next = self.end(current) }
             }
         }
+    }
+}
+
+extension WebhookDispatcher.State {
+    /// Asks for postponed pairs of a subscription if it has free slots for them.
+    ///
+    /// - Returns: whether the next look is to be now.
+    mutating func requestRecall(of subscription: SubscriptionID) -> Bool {
+        guard slots.recallCount(of: subscription) > 0 else { return false }
+        postponed.request(subscription)
+        return true
     }
 }
 

@@ -12,43 +12,84 @@ extension WebhookDispatcher {
     private static let acceptedStatus = 202
 
     /// Delivers a pair's events until none is left, one fails, the subscription is no longer as it
-    /// was claimed, or the dispatcher stops.
-    func deliver(_ held: DeliveryCursor) async {
+    /// was claimed, the dispatcher stops, or a turn ends and the pair has to leave its slot.
+    ///
+    /// - Returns: the pair that has the slot then, if this one has given way to it.
+    func deliver(_ held: DeliveryCursor) async -> DeliveryCursor? {
         var held = held
-        while !isDraining, held.isCurrent {
+        var turn = DeliveryTurn<DeliveryCursor>(bounds, at: .now)
+        while !isDraining, held.isCurrent, !mustLeave(held, &turn) {
             guard let run = await gather(&held) else { break }
-            guard await deliver(run, &held) else { return }
+            guard await deliver(run, &held, &turn) else { return turn.successor }
             guard run.hasMore else {
                 // The writer of events that came meanwhile found the pair taken.
                 if await release(held) == .due { wake() }
-                return
+                return nil
             }
         }
-        await release(held)
+        await leave(held, turn)
+        return turn.successor
     }
 
     /// - Returns: false when the claim has ended.
-    private func deliver(_ run: MessageBatcher, _ held: inout DeliveryCursor) async -> Bool {
+    private func deliver(
+        _ run: MessageBatcher,
+        _ held: inout DeliveryCursor,
+        _ turn: inout DeliveryTurn<DeliveryCursor>
+    ) async -> Bool {
         for outgoing in run.messages {
-            guard await mayContinue(&held) else {
-                if await settle(&held) { await release(held) }
+            guard !mustLeave(held, &turn), await mayContinue(&held) else {
+                if await settle(&held) { await leave(held, turn) }
                 return false
             }
             guard await deliver(outgoing, &held) else { return false }
+            turn.advance()
         }
         // Events that the subscription does not ask for count as delivered.
         held.passed(run.position)
+        turn.advance()
         return await settle(&held)
+    }
+
+    /// Returns whether a pair has to be given back because its turn is over.
+    private func mustLeave(
+        _ held: DeliveryCursor,
+        _ turn: inout DeliveryTurn<DeliveryCursor>
+    ) -> Bool {
+        guard turn.isOver(at: .now) else { return false }
+        let subscription = held.claim.subscription
+        let (end, isRecalling) = state.withLock { state in
+            let end = state.slots.turnEnded(subscription, at: .now)
+            return (end, state.requestRecall(of: subscription))
+        }
+        if isRecalling { wake() }
+        switch end {
+        case .goesOn:
+            turn.restart(at: .now)
+            return false
+        case .leaves:
+            turn.giveUp(to: nil)
+        case .givesWay(let successor):
+            turn.giveUp(to: successor)
+        }
+        return true
+    }
+
+    /// Gives back a pair that may have further events.
+    private func leave(_ held: DeliveryCursor, _ turn: DeliveryTurn<DeliveryCursor>) async {
+        let result = await release(held)
+        // It waits behind everything that is due already.
+        if turn.isGivenUp, result == .due { wake() }
     }
 
     /// - Returns: false when the claim has ended.
     private func deliver(_ outgoing: OutgoingMessage, _ held: inout DeliveryCursor) async -> Bool {
-        if held.isUnacknowledged(after: schedule.waits.count) {
+        if held.isUnacknowledged(outgoing.name, after: schedule.waits.count) {
             await fail(held, outgoing.name, .notAcknowledged, .notSent)
             return false
         }
         // A retry was admitted at its first try, whoever was woken since then.
-        if held.claim.throttlesWakeUps, held.tries == 0,
+        if held.claim.throttlesWakeUps, held.tries(of: outgoing.name) == 0,
             outgoing.last.kind == .sessionEventsFinished
         {
             guard await settle(&held) else { return false }
@@ -68,12 +109,15 @@ extension WebhookDispatcher {
             return false
         case .delivered:
             let isDue = held.took(
-                outgoing.last.sequence,
+                outgoing.name,
                 sent,
                 at: .now,
                 recordInterval: bounds.recordInterval
             )
             return isDue ? await settle(&held) : true
+        case .failed(let failure) where !failure.isTry:
+            if await settle(&held) { await putOff(held, failure) }
+            return false
         case .failed(let failure):
             if await settle(&held) { await fail(held, outgoing.name, failure, sent) }
             return false
@@ -103,7 +147,7 @@ extension WebhookDispatcher {
         }
         guard let message else { return .notSent }
         let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
-        if sent.outcome != .abandoned {
+        if sent.outcome.isTry {
             state.withLock { $0.slots.took(sent.duration, claim.subscription) }
         }
         // The curl loop is gone, and nobody here gave up. A pair given back would be due at once.
@@ -147,10 +191,7 @@ extension WebhookDispatcher {
     /// Waits until the subscription's rate limit allows another message.
     private func keepPace(of claim: DeliveryClaim) async {
         guard let rate = claim.rateLimit else { return }
-        let wait = state.withLock { state in
-            state.paces[claim.subscription, default: DeliveryPace(from: .now)]
-                .wait(messagesPerSecond: rate, at: .now)
-        }
+        let wait = paces.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
         // The wait ends early when the dispatcher is cancelled, which the caller notices.
         try? await Task.sleep(for: wait)
     }
@@ -169,7 +210,7 @@ extension WebhookDispatcher {
         let sequence = held.cursor
         let attempt = held.unrecorded?.attempt()
         // A message that is taken at its first try is not logged.
-        let logged = held.tries > 0 ? attempt : nil
+        let logged = held.isLogged ? attempt : nil
         let standing = await recorder.record(
             until: held.expiresAt,
             whenStale: ClaimStanding.stale
@@ -218,6 +259,22 @@ extension WebhookDispatcher {
         }
     }
 
+    /// Puts off a pair whose message could not be sent now, which is no fault of its receiver.
+    private func putOff(_ held: DeliveryCursor, _ failure: DeliveryFailure) async {
+        let wait = bounds.refusedWait * Double.random(in: 0.75..<1.25)
+        logger.notice(
+            "webhook put off",
+            metadata: [
+                "subscription": "\(held.claim.subscription)", "reason": "\(failure.reason)",
+                "retry_after": "\(wait)",
+            ]
+        )
+        await recorder.record(until: held.expiresAt, whenStale: ()) {
+            [stores] () throws(StoreError) in
+            try await stores.deliveries.postpone([(held.claim, wait)])
+        }
+    }
+
     func fail(
         _ held: DeliveryCursor,
         _ message: MessageName,
@@ -225,7 +282,7 @@ extension WebhookDispatcher {
         _ sent: SentMessage
     ) async {
         let claim = held.claim
-        let number = held.tries + 1
+        let number = held.tries(of: message) + 1
         let isGone = failure.status == Self.goneStatus
         let isOurFault = failure.reason == DeliveryFailure.serviceReason
         let isGivenUp = failure == .unreadable && number > Self.unreadableWaitsMax
@@ -274,6 +331,9 @@ extension WebhookDispatcher {
                 "subscription disabled",
                 metadata: ["subscription": "\(claim.subscription)"]
             )
+            wake()
+        case .outdated:
+            // The message is due, as the subscription is by now.
             wake()
         case .recorded where wait == nil:
             // The message after the one that was given up is due.

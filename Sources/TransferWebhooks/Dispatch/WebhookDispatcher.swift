@@ -17,6 +17,8 @@ package final class WebhookDispatcher: Service {
     /// The state that many threads share.
     struct State {
         var slots: DeliverySlots<DeliveryCursor>
+        /// What found no place, to be claimed before its time if there is one.
+        var postponed: PostponedDeliveries
         /// Whether the last claim got as many as it asked for, so that more are probably due.
         var hasMore = false
         /// Whether the last claim found something due, so that the next one probably does.
@@ -28,8 +30,6 @@ package final class WebhookDispatcher: Service {
         var lostClaim: (fences: WorkerIdentity.Reservation, limit: Int)?
         /// The time before which the store is not asked for claims again.
         var claimableAt: ContinuousClock.Instant?
-        /// The paces of subscriptions with a rate limit that were sent something lately.
-        var paces: [SubscriptionID: DeliveryPace] = [:]
     }
 
     /// The most releases at once while stopping: as many as a pool has connections, or somewhat
@@ -47,6 +47,7 @@ package final class WebhookDispatcher: Service {
     let stopping = StopFlag()
     let composer: MessageComposer
     let recorder: DeliveryRecorder
+    let paces = DeliveryPaces()
     private let replayer: WebhookReplayer
     let state: Mutex<State>
     /// The wake-ups, at most one at a time: a wake-up says "look", not "how much".
@@ -102,11 +103,19 @@ package final class WebhookDispatcher: Service {
             sender: sender,
             composer: composer,
             recorder: recorder,
+            paces: paces,
+            schedule: schedule,
+            health: health,
             bounds: bounds,
             watch: watch,
             stopping: stopping
         )
-        state = Mutex(State(slots: DeliverySlots(bounds: bounds)))
+        state = Mutex(
+            State(
+                slots: DeliverySlots(bounds: bounds),
+                postponed: PostponedDeliveries(bounds)
+            )
+        )
     }
 
     /// Looks for what the signals announce, now and not at the next poll.
@@ -191,8 +200,10 @@ package final class WebhookDispatcher: Service {
             state.slots.ended(held.claim.subscription, at: .now)
             let next = state.slots.next(at: .now)
             let isIdle = state.slots.isDraining && state.slots.runningCount == 0
+            let isRecalling = state.requestRecall(of: held.claim.subscription)
             // The end of one pair may let several others start.
-            return (next, isIdle, next == nil ? state.hasMore : state.slots.hasNext)
+            let mayStartMore = next == nil ? state.hasMore : state.slots.hasNext
+            return (next, isIdle, isRecalling || mayStartMore)
         }
         if isIdle { idle.continuation.finish() }
         if mustWake { wake() }

@@ -11,17 +11,28 @@ struct WebhookReplayer: Sendable {
     private static let replaysMax = 8
     /// The most subscriptions that are looked at for a turn.
     private static let turnsMax = 256
+    /// The waits of the schedule that pauses have: minutes at most, because whoever asks for
+    /// replays expects them soon.
+    private static let pausesMax = 2
 
     let stores: WebhookStores
     let worker: WorkerIdentity
     let sender: WebhookSender
     let composer: MessageComposer
     let recorder: DeliveryRecorder
+    let paces: DeliveryPaces
+    let schedule: DeliverySchedule
+    let health: DeliveryHealth
     let bounds: DeliveryBounds
     let watch: OutageLog
     let stopping: StopFlag
     private let slots = ReplaySlots()
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    /// The most parts of a message for which a claim has the time.
+    private static let partsMax = 32
+    /// The time of a claim: the receiver may be slow for each of its messages.
+    private var lease: Duration { bounds.messageTimeout * (Self.replaysMax + Self.partsMax) }
 
     private var isStopping: Bool { Task.isCancelled || stopping.isSet }
 
@@ -51,7 +62,7 @@ struct WebhookReplayer: Sendable {
                 await cancelReplays(of: turn.subscription)
                 continue
             }
-            guard slots.take(for: turn.subscription, of: tenant) else { continue }
+            guard slots.take(for: turn.subscription, of: tenant, at: .now) else { continue }
             group.addTask {
                 let hasMore = await self.replayNext(of: turn.subscription)
                 let isAwaited = self.slots.giveBack(for: turn.subscription, of: tenant)
@@ -78,8 +89,7 @@ struct WebhookReplayer: Sendable {
                 of: subscription,
                 worker.reserve(Self.replaysMax),
                 limit: Self.replaysMax,
-                // Its receiver may be slow for each.
-                lease: bounds.messageTimeout * (Self.replaysMax + 1)
+                lease: lease
             )
         } catch {
             if !Task.isCancelled { watch.failed(error) }
@@ -87,28 +97,23 @@ struct WebhookReplayer: Sendable {
         }
     }
 
-    /// Sends the next messages of a subscription one after another, as long as its receiver can be
-    /// reached.
+    /// Sends the next messages of a subscription one after another, as long as its receiver takes
+    /// part.
     ///
     /// - Returns: whether there are probably more.
     private func replayNext(of subscription: SubscriptionID) async -> Bool {
+        let expiresAt = ContinuousClock.now + lease
         guard !isStopping, let due = await claimReplays(of: subscription) else { return false }
         watch.couldNotRead(due.unreadable)
         sender.counters.countUnreadable(due.unreadable.count)
-        for claim in due.claims {
-            guard !isStopping, let page = await events(of: claim) else { return false }
-            guard page.unreadable.isEmpty else {
-                guard await record(.notSent, as: .unreadable, of: claim) else { return false }
+        for (index, claim) in due.claims.enumerated() {
+            switch await replay(claim, until: expiresAt) {
+            case .isOver:
                 continue
-            }
-            // Its events are no longer kept; the log's row goes soon.
-            guard let outgoing = claim.outgoing(page.events) else { continue }
-            guard let message = await messageOrNil(outgoing, of: claim) else { return false }
-            let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
-            // Whoever finds that the lease has run out sends the message again.
-            if sent.outcome == .abandoned { return false }
-            guard await record(sent, of: claim) else { return false }
-            if case .failed(let failure) = sent.outcome, failure.status == nil {
+            case .mustWait:
+                await giveBack(Array(due.claims[index...]), until: expiresAt)
+                return false
+            case .isUnreachable:
                 await cancelReplays(of: subscription)
                 return false
             }
@@ -116,58 +121,14 @@ struct WebhookReplayer: Sendable {
         return !due.isEmpty
     }
 
-    /// - Returns: false when the claim is stale.
-    private func record(
-        _ sent: SentMessage,
-        as failure: DeliveryFailure? = nil,
-        of claim: ReplayClaim
-    ) async -> Bool {
-        let deadline = ContinuousClock.now + bounds.lease
-        return await recorder.record(until: deadline, whenStale: false) {
+    /// Gives replays back that were not sent, to have their places again.
+    private func giveBack(
+        _ claims: [ReplayClaim],
+        until expiresAt: ContinuousClock.Instant
+    ) async {
+        await recorder.record(until: expiresAt, whenStale: ()) {
             [stores] () throws(StoreError) in
-            try await stores.deliveryLog.recordReplayed(
-                claim,
-                sent.attempt(as: failure, isReplay: true)
-            )
-        }
-    }
-
-    private func messageOrNil(_ outgoing: OutgoingMessage, of claim: ReplayClaim) async
-        -> WebhookMessage?
-    {
-        do throws(StoreError) {
-            return try await composer.message(outgoing, of: claim.subscription, to: claim.endpoint)
-        } catch {
-            if !Task.isCancelled { watch.failed(error) }
-            return nil
-        }
-    }
-
-    /// Returns the events from the first of the message to its last, and the places of those that
-    /// cannot be read.
-    private func events(
-        of claim: ReplayClaim
-    ) async -> (events: [SessionEvent], unreadable: [EventPlace])? {
-        do throws(StoreError) {
-            var events: [SessionEvent] = []
-            var unreadable: [EventPlace] = []
-            var cursor = (claim.batchFirst ?? claim.sequence) - 1
-            while cursor < claim.sequence {
-                let page = try await stores.events.events(
-                    of: claim.session,
-                    after: cursor,
-                    limit: min(bounds.pageMax, Int(claim.sequence - cursor))
-                )
-                guard let last = page.lastSequence else { break }
-                cursor = last
-                let own = page.through(claim.sequence)
-                events += own.filter { claim.wants($0) }
-                unreadable += own.unreadable
-            }
-            return (events, unreadable)
-        } catch {
-            if !Task.isCancelled { watch.failed(error) }
-            return nil
+            try await stores.deliveryLog.returnReplays(claims)
         }
     }
 
@@ -183,20 +144,174 @@ struct WebhookReplayer: Sendable {
     }
 }
 
-extension ReplayClaim {
-    /// Whether a batch holds `event`; a message of one event is sent again whatever is asked for
-    /// now.
-    fileprivate func wants(_ event: SessionEvent) -> Bool {
-        guard batchFirst != nil else { return true }
-        let kind = event.kind
-        return kind != .sessionEventsFinished
-            && event.isInScope(of: subscription, isScoped: isScoped)
-            && (filter?.contains(kind) ?? kind.isSentUnasked)
+// MARK: - One message
+
+extension WebhookReplayer {
+    /// What became of a replay.
+    private enum Outcome {
+        /// It is done, whether the receiver took it or not.
+        case isOver
+        /// It keeps its place, and what comes after it waits too.
+        case mustWait
+        /// It is done, and nothing more is to be sent.
+        case isUnreachable
     }
 
-    /// Returns the message's events; nil when they are no longer kept.
-    fileprivate func outgoing(_ events: [SessionEvent]) -> OutgoingMessage? {
-        guard batchFirst == nil else { return OutgoingMessage(batch: events, of: subscription) }
-        return events.first.map { OutgoingMessage($0) }
+    /// Sends a message once more, in several parts if its subscription asks for more by now than
+    /// one message may hold.
+    private func replay(
+        _ claim: ReplayClaim,
+        until expiresAt: ContinuousClock.Instant
+    ) async -> Outcome {
+        var position = (claim.batchFirst ?? claim.sequence) - 1
+        var last: SentMessage?
+        var hasFound = false
+        repeat {
+            guard let part = await nextPart(of: claim, after: position) else { return .mustWait }
+            guard !part.isUnreadable else { return await end(claim, .notSent, as: .unreadable) }
+            position = part.position
+            hasFound = hasFound || part.hasFound
+            guard let outgoing = part.outgoing else { continue }
+            // What has begun is sent to its end: it would begin again.
+            guard await mayContinue(claim, until: last == nil ? expiresAt : nil) else {
+                return .mustWait
+            }
+            let composed: WebhookMessage?
+            do throws(StoreError) {
+                composed = try await composer.message(
+                    outgoing,
+                    of: claim.subscription,
+                    to: claim.endpoint
+                )
+            } catch {
+                if !Task.isCancelled { watch.failed(error) }
+                if case .unavailable = error { return .mustWait }
+                return await end(claim, .notSent)
+            }
+            guard let message = composed else { return await end(claim, .notSent) }
+            let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
+            guard case .delivered = sent.outcome else { return await fail(claim, sent) }
+            last = sent
+        } while position < claim.sequence
+        guard let taken = last else {
+            return await end(claim, .notSent, as: hasFound ? .notAskedFor : .expired)
+        }
+        return await end(claim, taken)
+    }
+
+    /// Waits for the turn that the rate limit gives the next message, and returns whether that may
+    /// be sent.
+    ///
+    /// - Parameters:
+    ///   - claim: the replay.
+    ///   - expiresAt: the end of its lease, which has to cover the try; nil for a later part.
+    /// - Returns: false also when the wait is too long.
+    private func mayContinue(
+        _ claim: ReplayClaim,
+        until expiresAt: ContinuousClock.Instant?
+    ) async -> Bool {
+        guard !isStopping else { return false }
+        var wait: Duration = .zero
+        if let rate = claim.rateLimit {
+            wait = paces.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
+        }
+        let end = ContinuousClock.now + wait + bounds.messageTimeout
+        if let expiresAt, end > expiresAt { return false }
+        guard wait > .zero else { return true }
+        // The wait ends early when the dispatcher is cancelled.
+        try? await Task.sleep(for: wait)
+        return !isStopping
+    }
+
+    /// Decides what becomes of a message that was not taken: it is done, unless its receiver has
+    /// too much to do or the fault is our own.
+    private func fail(_ claim: ReplayClaim, _ sent: SentMessage) async -> Outcome {
+        guard case .failed(let failure) = sent.outcome,
+            failure.reason != DeliveryFailure.serviceReason
+        else {
+            pause(claim, throttle: nil)
+            return .mustWait
+        }
+        if let throttle = health.throttle(status: failure.status, retryAfter: failure.retryAfter) {
+            pause(claim, throttle: throttle)
+            _ = await record(sent, of: claim, isOver: false)
+            return .mustWait
+        }
+        let outcome = await end(claim, sent)
+        return outcome == .isOver && failure.status == nil ? .isUnreachable : outcome
+    }
+
+    /// Pauses the replays of a subscription, of which one is to be sent once more.
+    private func pause(_ claim: ReplayClaim, throttle: Duration?) {
+        slots.pause(claim.subscription, at: .now) { setbacks in
+            schedule.wait(
+                afterTry: min(setbacks, Self.pausesMax, schedule.waits.count),
+                retryAfter: throttle,
+                chance: .random(in: 0..<1)
+            ) ?? bounds.messageTimeout
+        }
+    }
+
+    /// Records that a replay is done.
+    private func end(
+        _ claim: ReplayClaim,
+        _ sent: SentMessage,
+        as failure: DeliveryFailure? = nil
+    ) async -> Outcome {
+        slots.forgetSetbacks(of: claim.subscription)
+        return await record(sent, as: failure, of: claim) ? .isOver : .mustWait
+    }
+
+    /// - Returns: false when the claim is stale.
+    private func record(
+        _ sent: SentMessage,
+        as failure: DeliveryFailure? = nil,
+        of claim: ReplayClaim,
+        isOver: Bool = true
+    ) async -> Bool {
+        let deadline = ContinuousClock.now + bounds.lease
+        return await recorder.record(until: deadline, whenStale: false) {
+            [stores] () throws(StoreError) in
+            try await stores.deliveryLog.recordReplayed(
+                claim,
+                sent.attempt(as: failure, isReplay: true),
+                isOver: isOver
+            )
+        }
+    }
+
+    /// Reads the events of the message's next part.
+    ///
+    /// - Returns: nil when the store does not answer.
+    private func nextPart(of claim: ReplayClaim, after position: Int64) async -> ReplayPart? {
+        var part = ReplayPart(of: claim, after: position)
+        do throws(StoreError) {
+            while !part.isComplete {
+                let page = try await stores.events.events(
+                    of: claim.session,
+                    after: part.position,
+                    limit: part.pageLimit(bounds.pageMax)
+                )
+                guard page.lastSequence != nil else {
+                    part.end()
+                    break
+                }
+                let own = page.through(claim.sequence)
+                guard own.unreadable.isEmpty else {
+                    part.meetUnreadable()
+                    break
+                }
+                if own.items.isEmpty { part.end() }
+                part.add(own.items) {
+                    WebhookMessage($0, linkBase: composer.linkBase)?.body.count ?? 0
+                }
+            }
+            return part
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            // What is no outage would be met again at once.
+            if case .unavailable = error {} else { pause(claim, throttle: nil) }
+            return nil
+        }
     }
 }

@@ -33,7 +33,18 @@ enum DeliveryOutcome: Equatable, Sendable {
     init(_ error: CurlError) {
         switch error.code {
         case .cancelled: self = .abandoned
+        case .tooManyTransfers:
+            self = .failed(DeliveryFailure(reason: Self.reason(error.code), isTry: false))
         default: self = .failed(DeliveryFailure(reason: Self.reason(error.code)))
+        }
+    }
+
+    /// Whether this counts as a try of the message.
+    var isTry: Bool {
+        switch self {
+        case .delivered: true
+        case .failed(let failure): failure.isTry
+        case .abandoned: false
         }
     }
 

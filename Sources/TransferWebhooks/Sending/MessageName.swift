@@ -9,4 +9,7 @@ struct MessageName: Sendable {
     let sequence: Int64
     /// The batch; nil for a message of one event.
     let batch: MessageBatch?
+
+    /// What is remembered of the message when it is tried.
+    var tried: TriedMessage { TriedMessage(sequence: sequence, batch: batch?.id) }
 }

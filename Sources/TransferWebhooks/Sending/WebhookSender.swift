@@ -48,12 +48,13 @@ package struct WebhookSender: Sendable {
     /// - Parameters:
     ///   - message: what to send.
     ///   - endpoint: where to.
-    ///   - tenant: the tenant whose name lookups take turns with those of other tenants.
+    ///   - tenant: the tenant, whose rules say where its messages may go, and whose name lookups
+    ///     take turns with those of other tenants.
     /// - Returns: how the try went.
     func send(
         _ message: WebhookMessage,
         to endpoint: Endpoint,
-        of tenant: TenantID? = nil
+        of tenant: TenantID
     ) async -> SentMessage {
         let start = ContinuousClock.now
         let time = now()
@@ -83,7 +84,7 @@ package struct WebhookSender: Sendable {
     private func request(
         _ message: WebhookMessage,
         to endpoint: Endpoint,
-        of tenant: TenantID?
+        of tenant: TenantID
     ) -> CurlRequest {
         let timestamp = Int64(now().timeIntervalSince1970)
         let signature = WebhookSigner(secrets: endpoint.secrets)
@@ -96,7 +97,7 @@ package struct WebhookSender: Sendable {
             body: message.body,
             egress: egress
         )
-        request.group = tenant?.uuid
+        request.group = tenant.uuid
         request.httpVersion = .choice(for: .message)
         request.connectTimeout = min(CurlRequest.connectTimeoutDefault, bounds.messageTimeout)
         request.inactivityTimeout = bounds.messageTimeout

@@ -36,6 +36,36 @@ import TransferTestSupport
         #expect(try await record(try #require(next.first), 3, fixture) == .current)
     }
 
+    /// A claim sees the client as it was when it began, and a force-quit does not see a claim before
+    /// it is made.
+    @Test func isOutdatedAfterAForceQuitBesideTheClaim() async throws {
+        let fixture = try await StoreFixture()
+        let client = ClientID(stored: "share")
+        let stores = fixture.stores
+        _ = try await stores.clients.putClient(tenant: fixture.tenant, id: client, kind: .app)
+        let session = try await fixture.putSession(of: client)
+        try await fixture.subscribe()
+        try await fixture.submit(2, of: client)
+        // What is outstanding would be cancelled, with events that wait for the claim.
+        try await fixture.complete(try await fixture.claim())
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT 1 FROM worker FOR UPDATE")
+        async let claims = fixture.claimDeliveries()
+        try await fixture.eventuallyWaits(for: holder)
+        let quit = try await stores.clients.forceQuit(tenant: fixture.tenant, id: client)
+        #expect(quit?.lifecycle == .forceQuit)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        let made = try await claims
+        let claim = try #require(made.first { $0.session == session.id })
+        #expect(try await stores.deliveries.standing(of: claim) == .outdated)
+        #expect(try await record(claim, 1, fixture) == .outdated)
+        #expect(try await stores.deliveries.releaseDelivery(claim) == .due)
+        let next = try await fixture.claimDeliveries()
+        #expect(!next.contains { $0.session == session.id })
+    }
+
     @Test func aRotationIsNoChangeForAConditionalOne() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.subscribe()

@@ -240,4 +240,47 @@ import TransferTestSupport
         )
         #expect(try await claim(fixture).map(\.acknowledgedSequence) == [0, 0])
     }
+
+    /// The answer is to the last try that the schedule allows, or not.
+    @Test(arguments: [false, true])
+    func whatAFormerReceiverAnswersCountsForNothing(isLast: Bool) async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 1)
+        let held = try #require(try await claim(fixture).first)
+        var change = SubscriptionChange()
+        change.url = "https://other.test/"
+        let subscriptions = fixture.stores.subscriptions
+        _ = try await subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: held.subscription,
+            change
+        )
+        let result = try await fixture.fail(
+            held,
+            retryAfter: isLast ? nil : .seconds(3600),
+            throttle: .seconds(3600),
+            isGone: true,
+            health: Self.health
+        )
+        #expect(result == .outdated)
+        let found = try await subscriptions.subscription(
+            tenant: fixture.tenant,
+            id: held.subscription
+        )
+        let subscription = try #require(found)
+        #expect(subscription.disablement == nil)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
+        // It is due, as the same message with as many tries as before, and logged.
+        let next = try #require(try await claim(fixture).first)
+        #expect(next.endpoint.url == "https://other.test/")
+        #expect(next.acknowledgedSequence == 0)
+        #expect(next.attempt == 0)
+        #expect(next.tried == TriedMessage(sequence: 1))
+        let logged: Query = """
+            SELECT count(*) AS count FROM delivery_log l
+            JOIN delivery_attempt a ON a.delivery_id = l.id WHERE l.state = 'waiting'
+            """
+        #expect(try await fixture.count(logged) == 1)
+        #expect(try await fixture.fail(held, health: Self.health) == .stale)
+    }
 }

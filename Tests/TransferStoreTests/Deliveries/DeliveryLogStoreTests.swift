@@ -195,6 +195,59 @@ extension DeliveryLogStoreTests {
         )
     }
 
+    @Test func aRecoveryBeginsWithWhatFailedFirstAndKeepsTheOrderOfSessions() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.putSession("other")
+        try await fixture.submit(2)
+        try await fixture.submit(2, to: "other")
+        for _ in 0..<2 { try await giveUp(fixture) }
+        let first = try await fixture.session().id
+        let other = try await fixture.session("other").id
+        // The second message of the first session was tried at another instance, whose clock is
+        // slow.
+        let places = [(first, 1, 4), (first, 2, 2), (other, 1, 1), (other, 2, 3)]
+        for (session, sequence, place) in places {
+            let log = try #require(UUID(uuidString: "00000000-0000-7000-8000-00000000000\(place)"))
+            _ = try await fixture.aside.execute(
+                """
+                UPDATE delivery_log SET id = \(log)
+                WHERE session_id = \(session.uuid) AND sequence = \(Int64(sequence))
+                """
+            )
+        }
+        try await recover(id, fixture)
+        let claims = try await fixture.claimReplays()
+        #expect(claims.map(\.session) == [other, other, first, first])
+        #expect(claims.map(\.sequence) == [1, 2, 1, 2])
+    }
+
+    @Test func aReplayThatIsGivenBackKeepsItsPlace() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit(3)
+        for _ in 0..<3 { try await giveUp(fixture) }
+        try await recover(id, fixture)
+        let log = fixture.stores.deliveryLog
+        let two = try await log.claimReplays(
+            of: id,
+            fixture.worker.reserve(2),
+            limit: 2,
+            lease: Self.lease
+        ).claims
+        #expect(two.map(\.sequence) == [1, 2])
+        let busy = StoreFixture.attempt(status: 429, reason: "http_status", isReplay: true)
+        #expect(try await log.recordReplayed(two[0], busy, isOver: false))
+        // The first is no longer claimed, and stays as it is.
+        try await log.returnReplays(two)
+        let all = try await fixture.claimReplays()
+        #expect(all.map(\.sequence) == [1, 2, 3])
+        #expect(all.prefix(2).map(\.dueAt) == two.map(\.dueAt))
+        // Another claim is not ended by the holder of an earlier one.
+        try await log.returnReplays(two)
+        #expect(try await fixture.claimReplays().isEmpty)
+    }
+
     @Test func subscriptionsWithReplaysTakeTurns() async throws {
         let fixture = try await StoreFixture()
         let ids = [try await fixture.subscribe(), try await fixture.subscribe()]
@@ -245,6 +298,32 @@ extension DeliveryLogStoreTests {
         #expect(try await stores.deliveryLog.cancelReplays(of: id) == 3)
         let areDue = try await stores.deliveryLog.areAnyReplaysDue()
         #expect(!areDue)
+    }
+
+    @Test func triesOfAMessageThatIsMadeNoMoreAreNotThoseOfTheNext() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit(2)
+        for _ in 0..<3 {
+            let claim = try await fixture.claimDeliveries()[0]
+            _ = try await fixture.fail(claim)
+        }
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(claim.attempt == 3)
+        #expect(claim.tried == TriedMessage(sequence: 1))
+        // As when its subscription asks for the second event alone.
+        _ = try await fixture.stores.deliveries.recordDeliveryFailed(
+            claim,
+            sequence: 2,
+            DeliverySetback(
+                attempt: StoreFixture.attempt(status: 500, reason: "http_status"),
+                retryAfter: .zero
+            )
+        )
+        let next = try await fixture.claimDeliveries()[0]
+        #expect(next.attempt == 1)
+        #expect(next.tried == TriedMessage(sequence: 2))
+        #expect(try await log(fixture, id).map(\.sequence) == [2])
     }
 }
 

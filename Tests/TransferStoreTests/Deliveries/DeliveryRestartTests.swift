@@ -236,7 +236,7 @@ import TransferTestSupport
             tenant: fixture.tenant,
             id: id
         )
-        #expect(try await fixture.fail(claim, isGone: true) == .recorded)
+        #expect(try await fixture.fail(claim, isGone: true) == .outdated)
         let events = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,
@@ -245,5 +245,46 @@ import TransferTestSupport
         #expect(events.map(\.kind) == [])
         #expect(try await fixture.claimDeliveries().isEmpty)
         #expect(try await fixture.count("SELECT count(due_at) AS count FROM delivery") == 0)
+    }
+
+    @Test func whatWaitsIsDueWhenOtherEventsAreAskedFor() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await addWaiting(3, to: id, fixture)
+        try await change(id, fixture) { $0.filter = EventFilter(["task.*"]) }
+        #expect(try await fixture.count(Self.due) == 3)
+    }
+
+    @Test func noAcknowledgementIsAwaitedOfWhatIsNotAskedForAnyMore() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        _ = try await fixture.stores.wakeUps.recordAwaitingAck(
+            claim,
+            sequence: claim.acknowledgedSequence + 1,
+            attempt: StoreFixture.attempt(status: 202, reason: nil),
+            timeout: .seconds(36_000)
+        )
+        try await change(id, fixture) { $0.filter = EventFilter(["session.*"]) }
+        #expect(try await fixture.count(Self.waiting) == 1)
+        try await change(id, fixture) { $0.filter = EventFilter(["task.*"]) }
+        #expect(try await fixture.count(Self.due) == 1)
+    }
+
+    @Test func whatAFormerReceiverIsToAcknowledgeIsSentAgainAtOnce() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        try await change(id, fixture) { $0.url = "https://other.test/" }
+        let isAwaiting = try await fixture.stores.wakeUps.recordAwaitingAck(
+            claim,
+            sequence: claim.acknowledgedSequence + 1,
+            attempt: StoreFixture.attempt(status: 202, reason: nil),
+            timeout: .seconds(36_000)
+        )
+        #expect(isAwaiting)
+        #expect(try await fixture.count(Self.due) == 1)
     }
 }

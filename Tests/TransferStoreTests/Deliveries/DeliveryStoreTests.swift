@@ -264,6 +264,32 @@ import TransferTestSupport
         #expect(try await fixture.count(waiting) == 1)
     }
 
+    @Test func whatIsRecalledIsDueUnlessSomethingHasBecomeOfItSince() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        for session in ["first", "second", "third"] {
+            try await fixture.putSession(session)
+            try await fixture.submit(2, to: session)
+        }
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.count == 3)
+        try await fixture.stores.deliveries.postpone(claims.map { ($0, .seconds(3600)) })
+        let passed = claims[1].session
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE delivery SET acknowledged_sequence = acknowledged_sequence + 1
+            WHERE session_id = \(passed.uuid)
+            """
+        )
+        try await fixture.stores.deliveries.recall(Array(claims[..<2]))
+        let again = try await fixture.claimDeliveries()
+        #expect(again.map(\.session) == [claims[0].session])
+        // Whoever has claimed it since keeps it.
+        try await fixture.stores.deliveries.recall([claims[0]])
+        let held = try await fixture.claimDeliveries()
+        #expect(held.isEmpty)
+    }
+
     /// A claim whose answer was lost is given back, and nothing else that is being delivered.
     @Test func whatAnUnansweredClaimHasGotIsDueAgain() async throws {
         let fixture = try await StoreFixture()

@@ -18,9 +18,14 @@ import TransferModel
             acknowledgedSequence: 5,
             attempt: tries,
             awaitsAck: awaitsAck,
+            tried: tries > 0 ? TriedMessage(sequence: 6) : nil,
             endpoint: Endpoint(url: "", secrets: [.random()], ackKey: [])
         )
         return DeliveryCursor(claim, until: start + .seconds(30), at: start)
+    }
+
+    private func message(_ sequence: Int64) -> MessageName {
+        MessageName(id: UUID(), sequence: sequence, batch: nil)
     }
 
     private let sent = SentMessage(
@@ -34,26 +39,28 @@ import TransferModel
         var held = held()
         for (sequence, milliseconds) in [(6, 1), (7, 50), (8, 99)] as [(Int64, Int)] {
             let now = start + .milliseconds(milliseconds)
-            let isDue = held.took(sequence, sent, at: now, recordInterval: interval)
+            let isDue = held.took(message(sequence), sent, at: now, recordInterval: interval)
             #expect(!isDue)
         }
-        let isDue = held.took(9, sent, at: start + interval, recordInterval: interval)
+        let last = start + interval
+        let isDue = held.took(message(9), sent, at: last, recordInterval: interval)
         #expect(isDue)
         #expect(held.recordedCursor == 5)
         held.recorded(until: start + .seconds(60), at: start + interval)
         #expect(held.recordedCursor == 9)
         #expect(held.unrecorded == nil)
         let next = start + .milliseconds(150)
-        let isDueAgain = held.took(10, sent, at: next, recordInterval: interval)
+        let isDueAgain = held.took(message(10), sent, at: next, recordInterval: interval)
         #expect(!isDueAgain)
     }
 
     @Test func recordsAtOnceWhatWasTriedBefore() {
         var held = held(tries: 2)
-        let isDue = held.took(6, sent, at: start, recordInterval: interval)
+        let isDue = held.took(message(6), sent, at: start, recordInterval: interval)
         #expect(isDue)
+        #expect(held.isLogged)
         held.recorded(until: start + .seconds(60), at: start)
-        let isDueAgain = held.took(7, sent, at: start, recordInterval: interval)
+        let isDueAgain = held.took(message(7), sent, at: start, recordInterval: interval)
         #expect(!isDueAgain)
     }
 
@@ -77,10 +84,25 @@ import TransferModel
 
     @Test(arguments: [(9, false), (10, true), (11, true)])
     func givesUpWhatIsNeverAcknowledged(tries: Int, isGivenUp: Bool) {
-        #expect(held(tries: tries, awaitsAck: true).isUnacknowledged(after: 9) == isGivenUp)
-        #expect(!held(tries: tries).isUnacknowledged(after: 9))
-        var later = held(tries: tries, awaitsAck: true)
+        let awaiting = held(tries: tries, awaitsAck: true)
+        #expect(awaiting.isUnacknowledged(message(6), after: 9) == isGivenUp)
+        #expect(!awaiting.isUnacknowledged(message(7), after: 9))
+        #expect(!held(tries: tries).isUnacknowledged(message(6), after: 9))
+        var later = awaiting
         later.passed(6)
-        #expect(!later.isUnacknowledged(after: 9))
+        #expect(!later.isUnacknowledged(message(6), after: 9))
+    }
+
+    @Test func triesAreThoseOfOneMessage() {
+        var held = held(tries: 9)
+        #expect(held.tries(of: message(6)) == 9)
+        #expect(held.tries(of: message(7)) == 0)
+        let batch = MessageBatch(id: UUID(), first: 6, last: 6, count: 1)
+        #expect(held.tries(of: MessageName(id: batch.id, sequence: 6, batch: batch)) == 0)
+        let isDue = held.took(message(7), sent, at: start, recordInterval: interval)
+        #expect(!isDue)
+        #expect(!held.isLogged)
+        held.recorded(until: start + .seconds(60), at: start)
+        #expect(held.tries(of: message(6)) == 0)
     }
 }

@@ -20,7 +20,7 @@ final class DeliveryFixture: Sendable {
     private let curl: CurlLoop
     let log = RecordingLog()
 
-    init() async throws {
+    init(connectionsMax: Int = 512) async throws {
         let database = TestDatabase.current
         let migrator = try Migrator(folder: Checkout.migrations, logger: log.logger)
         let connection = try await database.connection()
@@ -28,7 +28,7 @@ final class DeliveryFixture: Sendable {
         await connection.close()
         receiver = try WebhookReceiver()
         stores = Stores(Database(pool: database.pool()))
-        curl = try CurlLoop(name: "webhooks-test", connectionsMax: 512)
+        curl = try CurlLoop(name: "webhooks-test", connectionsMax: connectionsMax)
         tenant = try await stores.keys.createAPIKey(
             NewAPIKey(
                 id: "test",

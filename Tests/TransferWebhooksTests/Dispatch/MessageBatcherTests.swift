@@ -13,6 +13,7 @@ import TransferModel
         tries: Int = 0,
         batchThrough: Int64? = nil
     ) -> MessageBatcher {
+        let batch = batchThrough.map { _ in UUID() }
         let claim = DeliveryClaim(
             subscription: SubscriptionID(UUID()),
             tenant: TenantID(UUID()),
@@ -20,7 +21,7 @@ import TransferModel
             fence: Fence(rawValue: 1),
             acknowledgedSequence: 0,
             attempt: tries,
-            batchThrough: batchThrough,
+            tried: tries > 0 ? TriedMessage(sequence: batchThrough ?? 1, batch: batch) : nil,
             endpoint: Endpoint(url: "", secrets: [.random()], ackKey: []),
             form: form
         )
@@ -123,10 +124,25 @@ import TransferModel
         #expect(unwanted.position == 1000)
         // A message that was tried is read to its end.
         for form in DeliveryForm.allCases {
-            let retry = run(form, tries: 1, batchThrough: 120)
-            #expect(!filled(retry, events(1...119), hasMore: true).isFull)
-            #expect(filled(retry, events(1...120), hasMore: true).isFull)
+            var retry = run(form, tries: 1, batchThrough: 1120)
+            retry.add(events(1...1050), hasMore: true, wanted: { _ in false }, size: { _ in 0 })
+            #expect(!filled(retry, events(1051...1119), hasMore: true).isFull)
+            #expect(filled(retry, events(1051...1120), hasMore: true).isFull)
         }
+    }
+
+    @Test(arguments: DeliveryForm.allCases)
+    func whatIsTriedAgainIsWithinBoundsThoughMoreIsAskedFor(form: DeliveryForm) {
+        let retry = run(form, tries: 1, batchThrough: 303)
+        #expect(!filled(retry, events(1...99), hasMore: true).isFull)
+        #expect(filled(retry, events(1...100), hasMore: true).isFull)
+        let counts = filled(retry, events(1...303), hasMore: true).messages.map(\.events.count)
+        #expect(counts.first == MessageBatch.eventsMax)
+        #expect(counts.allSatisfy { $0 <= MessageBatch.eventsMax })
+        let third = MessageBatch.bytesMax / 3
+        let large = filled(retry, events(1...4), hasMore: true, size: third)
+        #expect(large.isFull)
+        #expect(messages(large).first == "[1 2 3]")
     }
 
     @Test func theIdentifierIsThatOfTheEventsOfASubscription() throws {

@@ -108,7 +108,8 @@ struct WebhookBatchTests {
         #expect(messages[1].body == messages[0].body)
         let rest: [[Int64]] = now == .batch ? [[4, 5]] : [[4], [5]]
         #expect(try messages.map(sequences) == [[1, 2, 3], [1, 2, 3]] + rest)
-        #expect(try await fixture.count("SELECT count(batch_through) AS count FROM delivery") == 0)
+        let tried: Query = "SELECT count(tried_sequence) AS count FROM delivery"
+        #expect(try await fixture.count(tried) == 0)
     }
 
     @Test func aBatchThatIsGivenUpIsOneDeadLetterOfManyEvents() async throws {
@@ -168,5 +169,37 @@ struct WebhookBatchTests {
             let messages = try await fixture.receiver.messages(5)
             #expect(try messages.map { try $0.event().sequence } == [1, 1, 2, 2, 2])
         }
+    }
+
+    @Test func aBatchThatIsTriedAgainIsWithinBoundsThoughMoreIsAskedFor() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe(answers: [.status(500)]) {
+            $0.form = .batch
+            $0.filter = EventFilter(["task.cancelled"])
+        }
+        for task in try await fixture.happen(150).prefix(3) {
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
+        }
+        try await fixture.withDispatcher(schedule: patient) { _ in
+            _ = try await fixture.delivery { $0.fence == nil && $0.lastStatus == 500 }
+        }
+        var change = SubscriptionChange()
+        change.filter = .some(nil)
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
+        let messages = try await fixture.withDispatcher { _ in
+            let messages = try await fixture.receiver.messages(3)
+            _ = try await fixture.delivery { $0.wait == nil }
+            return messages
+        }
+        #expect(
+            try messages.map(sequences) == [[151, 152, 153], Array(1...100), Array(101...153)]
+        )
+        // The message that was tried is made no more.
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_log") == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_attempt") == 0)
     }
 }

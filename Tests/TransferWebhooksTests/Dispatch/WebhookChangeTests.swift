@@ -165,4 +165,40 @@ struct WebhookChangeTests {
     ) throws -> [Int64] {
         try fixture.receiver.received(at: path).map { try $0.event().sequence }
     }
+
+    @Test func whatIsNotAskedForAnyMoreHoldsNothingUp() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe(answers: [.status(500), .status(500)]) {
+            $0.filter = EventFilter(["task.created"])
+        }
+        let task = try await fixture.happen(1)[0]
+        // A message is given up after two tries.
+        let schedule = DeliverySchedule(waits: [.seconds(36_000)])
+        var change = SubscriptionChange()
+        change.filter = EventFilter(["task.cancelled"])
+        try await fixture.withDispatcher(schedule: schedule) { [change] _ in
+            _ = try await fixture.delivery { $0.fence == nil && $0.lastStatus == 500 }
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.subscriptions.changeSubscription(
+                tenant: fixture.tenant,
+                id: id,
+                change
+            )
+            _ = try await fixture.receiver.messages(2)
+            let delivery = try await fixture.delivery { $0.fence == nil && !$0.isDue }
+            #expect(delivery.attempt == 1)
+            #expect(delivery.wait.map { $0 > 3600 } == true)
+        }
+        let types = try fixture.receiver.received().map { try $0.event().type }
+        #expect(types == ["task.created", "task.cancelled"])
+        let logged = try await fixture.stores.deliveryLog.deliveries(
+            tenant: fixture.tenant,
+            subscription: id,
+            state: nil,
+            before: nil,
+            limit: 10
+        )
+        #expect(logged?.map(\.kind) == [.taskCancelled])
+        #expect(logged?.first?.attempts.count == 1)
+    }
 }

@@ -180,11 +180,12 @@ struct WebhookReplayTests {
             try await fixture.stores.deliveryLog.endpoint(tenant: fixture.tenant, subscription: id)
         )
         try await fixture.withDispatcher { dispatcher in
-            let refused = await dispatcher.sender.sendTest(of: id, to: endpoint)
+            let tenant = fixture.tenant
+            let refused = await dispatcher.sender.sendTest(of: id, to: endpoint, for: tenant)
             #expect(refused.status == 418)
             #expect(refused.reason == "http_status")
             #expect(refused.answer == "teapot")
-            let taken = await dispatcher.sender.sendTest(of: id, to: endpoint)
+            let taken = await dispatcher.sender.sendTest(of: id, to: endpoint, for: tenant)
             #expect(taken.status == 200)
             #expect(taken.reason == nil)
         }

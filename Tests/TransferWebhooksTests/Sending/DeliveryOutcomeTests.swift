@@ -69,6 +69,13 @@ import Testing
         #expect(DeliveryOutcome(CurlError(code)) == .failed(DeliveryFailure(reason: reason)))
     }
 
+    @Test func countsNoTryWhileTooManyMessagesAreOnTheirWay() {
+        let full = DeliveryOutcome(CurlError(.tooManyTransfers))
+        #expect(full == .failed(DeliveryFailure(reason: "service", isTry: false)))
+        #expect(!full.isTry)
+        #expect(DeliveryOutcome(CurlError(.outOfMemory)).isTry)
+    }
+
     @Test func blamesNobodyForWhatWeGaveUp() {
         #expect(DeliveryOutcome(CurlError(.cancelled)) == .abandoned)
     }

@@ -19,12 +19,15 @@ struct DeliverySlots<Claim> {
         case postpone(Duration)
     }
 
-    /// The pace at which a receiver took its last message.
-    enum Pace: Equatable, Sendable {
-        case quick
-        /// The receiver has not been sent anything yet, as far as is remembered.
-        case unknown
-        case slow
+    /// What becomes of a pair at the end of its turn.
+    enum TurnEnd {
+        /// Nobody waits for its slot, and it begins another turn.
+        case goesOn
+        /// Its receiver has more slots than it may have: ``ended(_:at:)`` is to be called once the
+        /// pair is given back.
+        case leaves
+        /// Its slot is that of the other pair, and the pair itself is to be given back.
+        case givesWay(to: Claim)
     }
 
     private struct Waiting {
@@ -50,49 +53,11 @@ struct DeliverySlots<Claim> {
         }
     }
 
-    /// The numbers of pairs that are being delivered, by the pace of their receivers.
-    private struct Tally {
-        var all = 0
-        /// The pairs of receivers that are slow or unknown.
-        var unproven = 0
-        var slow = 0
-
-        mutating func add(_ count: Int, _ pace: Pace) {
-            all += count
-            if pace != .quick { unproven += count }
-            if pace == .slow { slow += count }
-        }
-    }
-
-    /// A part of the slots, shared by tenants and also by hosts; a tenant's subscriptions share
-    /// what the tenant may have.
-    private struct Part {
-        private let ofAll: SlotShares
-        private let ofSubscriptions: SlotShares
-
-        init(slots: Int) {
-            ofAll = SlotShares(slots: max(1, slots))
-            // With their additional eighth they are as many as the tenant may have.
-            ofSubscriptions = SlotShares(slots: max(1, (slots * 8 + 8) / 9))
-        }
-
-        func mayTake(own: Int, tenant: Int, host: Int, taken: Int) -> Bool {
-            ofAll.mayTake(own: tenant, taken: taken) && ofAll.mayTake(own: host, taken: taken)
-                && ofSubscriptions.mayTake(own: own, taken: tenant)
-        }
-    }
-
     private let bounds: DeliveryBounds
-    private let shares: SlotShares
-    private let part: Part
-    private let unprovenPart: Part
-    private let slowPart: Part
     /// The subscriptions that have anything running or waiting.
     private var lines: [SubscriptionID: Line] = [:]
-    private var paces: [SubscriptionID: Pace] = [:]
-    private var running = Tally()
-    private var runningOfTenant: [TenantID: Tally] = [:]
-    private var runningOfHost: [String: Tally] = [:]
+    private var paces: [SubscriptionID: DeliveryParts.Pace] = [:]
+    private var parts: DeliveryParts
     /// The subscriptions of which pairs were postponed.
     private var returns: [SubscriptionID: DeliveryReturns] = [:]
     /// The pairs whose claims are about to end, and their subscriptions.
@@ -110,20 +75,25 @@ struct DeliverySlots<Claim> {
 
     init(bounds: DeliveryBounds) {
         self.bounds = bounds
-        shares = SlotShares(slots: bounds.pairsMax)
-        part = Part(slots: bounds.pairsMax)
-        unprovenPart = Part(slots: bounds.pairsMax * 3 / 4)
-        slowPart = Part(slots: bounds.pairsMax / 4)
+        parts = DeliveryParts(slots: bounds.pairsMax)
         places = SlotLedger(slots: bounds.waitingTotalMax)
     }
 
     /// The number of pairs being delivered.
-    var runningCount: Int { running.all }
+    var runningCount: Int { parts.takenCount }
+
+    /// Whether no pair can be started before another ends or gives way.
+    var areAllTaken: Bool { parts.areAllTaken }
 
     /// The number of further pairs that may be claimed.
     ///
     /// It does not depend on what waits: a pair of a quick receiver may be started all the same.
-    var freeCount: Int { isDraining || running.all >= shares.total ? 0 : bounds.claimMax }
+    /// Where all slots are taken it is small, for pairs that are started when a turn ends: another
+    /// instance may have free ones.
+    var freeCount: Int {
+        guard !isDraining else { return 0 }
+        return areAllTaken ? max(1, bounds.claimMax / 8) : bounds.claimMax
+    }
 
     /// Finds a place for a pair that has been claimed.
     ///
@@ -173,13 +143,13 @@ struct DeliverySlots<Claim> {
 
     /// Records how long the receiver of a subscription took for a message.
     mutating func took(_ duration: Duration, _ subscription: SubscriptionID) {
-        let pace = duration < bounds.quickMax ? Pace.quick : .slow
-        let before = paces[subscription] ?? .unknown
+        let pace = duration < bounds.quickMax ? DeliveryParts.Pace.quick : .slow
+        let before = self.pace(of: subscription)
         guard pace != before else { return }
         if paces.count >= bounds.pacesMax { forgetPaces() }
         if let line = lines[subscription], line.running > 0 {
-            count(-line.running, of: line, before)
-            count(line.running, of: line, pace)
+            parts.add(-line.running, tenant: line.tenant, host: line.host, before)
+            parts.add(line.running, tenant: line.tenant, host: line.host, pace)
         }
         paces[subscription] = pace
     }
@@ -187,16 +157,34 @@ struct DeliverySlots<Claim> {
     /// Records that a pair of `subscription` is no longer being delivered at `now`.
     mutating func ended(_ subscription: SubscriptionID, at now: ContinuousClock.Instant) {
         guard let line = lines[subscription] else { return }
-        if !line.waiting.isEmpty {
-            let newest = now - line.measuredSince
-            // A mean, in which the newest counts a quarter.
-            lines[subscription]?.interval = line.interval.map { ($0 * 3 + newest) / 4 } ?? newest
-        }
-        lines[subscription]?.measuredSince = now
         precondition(line.running > 0, "a pair that was not started has ended")
-        count(-1, of: line, paces[subscription] ?? .unknown)
-        lines[subscription]?.running -= 1
+        measure(line, of: subscription, at: now)
+        changeRunning(of: subscription, by: -1)
         forgetIfIdle(subscription)
+    }
+
+    /// Ends the turn of a running pair of `subscription`.
+    ///
+    /// A slow receiver keeps no more than its part: it may have been unknown at the start.
+    ///
+    /// - Returns: what becomes of the pair.
+    mutating func turnEnded(
+        _ subscription: SubscriptionID,
+        at now: ContinuousClock.Instant
+    ) -> TurnEnd {
+        expireWaiting(at: now)
+        guard let line = lines[subscription], line.running > 0 else { return .goesOn }
+        // Who may have the slot is judged as if it were free.
+        changeRunning(of: subscription, by: -1)
+        guard let next = nextSubscription, let waiting = popWaiting(of: next) else {
+            let isSurplus = pace(of: subscription) == .slow && !mayStart(subscription)
+            changeRunning(of: subscription, by: 1)
+            return isSurplus ? .leaves : .goesOn
+        }
+        measure(line, of: subscription, at: now)
+        begin(next)
+        forgetIfIdle(subscription)
+        return .givesWay(to: waiting.claim)
     }
 
     /// Starts a waiting pair, if any may be started.
@@ -229,6 +217,21 @@ struct DeliverySlots<Claim> {
         return postponed
     }
 
+    /// Returns how many postponed pairs of a subscription are to be claimed before their time; zero
+    /// while others of it wait for a slot, or when none was postponed.
+    func recallCount(of subscription: SubscriptionID) -> Int {
+        guard !isDraining, returns[subscription] != nil else { return 0 }
+        guard let line = lines[subscription] else { return bounds.claimMax }
+        guard line.waiting.isEmpty else { return 0 }
+        guard let interval = line.interval, interval > .zero else { return bounds.claimMax }
+        // As many as have their turn before their claims end.
+        let count = min((bounds.lease - bounds.leaseMargin) / interval, Double(bounds.claimMax))
+        return max(line.concurrency, Int(count))
+    }
+
+    /// Forgets that pairs of a subscription were postponed: they have returned, or soon will.
+    mutating func forgetReturns(of subscription: SubscriptionID) { returns[subscription] = nil }
+
     /// Whether a waiting pair may be started.
     var hasNext: Bool { nextSubscription != nil }
 
@@ -247,31 +250,16 @@ struct DeliverySlots<Claim> {
 
     private func mayStart(_ subscription: SubscriptionID) -> Bool {
         guard let line = lines[subscription], line.running < line.concurrency else { return false }
-        let own = line.running
-        let tenant = runningOfTenant[line.tenant] ?? Tally()
-        let host = line.host.flatMap { runningOfHost[$0] } ?? Tally()
-        let isInPart = part.mayTake(
-            own: own,
-            tenant: tenant.all,
-            host: host.all,
-            taken: running.all
+        return parts.mayTake(
+            own: line.running,
+            tenant: line.tenant,
+            host: line.host,
+            pace(of: subscription)
         )
-        guard isInPart else { return false }
-        let pace = paces[subscription] ?? .unknown
-        if pace == .quick { return true }
-        let isAllowed = unprovenPart.mayTake(
-            own: own,
-            tenant: tenant.unproven,
-            host: host.unproven,
-            taken: running.unproven
-        )
-        guard isAllowed, pace == .slow else { return isAllowed }
-        return slowPart.mayTake(
-            own: own,
-            tenant: tenant.slow,
-            host: host.slow,
-            taken: running.slow
-        )
+    }
+
+    private func pace(of subscription: SubscriptionID) -> DeliveryParts.Pace {
+        paces[subscription] ?? .unknown
     }
 
     /// Returns how long a pair of a subscription waits that found no place.
@@ -315,19 +303,28 @@ struct DeliverySlots<Claim> {
     }
 
     private mutating func begin(_ subscription: SubscriptionID) {
-        guard let line = lines[subscription] else { return }
-        lines[subscription]?.running += 1
+        changeRunning(of: subscription, by: 1)
         returns[subscription]?.foundPlace()
-        count(1, of: line, paces[subscription] ?? .unknown)
     }
 
-    private mutating func count(_ count: Int, of line: Line, _ pace: Pace) {
-        running.add(count, pace)
-        runningOfTenant[line.tenant, default: Tally()].add(count, pace)
-        if runningOfTenant[line.tenant]?.all == 0 { runningOfTenant[line.tenant] = nil }
-        guard let host = line.host else { return }
-        runningOfHost[host, default: Tally()].add(count, pace)
-        if runningOfHost[host]?.all == 0 { runningOfHost[host] = nil }
+    private mutating func changeRunning(of subscription: SubscriptionID, by count: Int) {
+        guard let line = lines[subscription] else { return }
+        lines[subscription]?.running += count
+        parts.add(count, tenant: line.tenant, host: line.host, pace(of: subscription))
+    }
+
+    /// Measures the time from the end of one pair of `line` to the end of the next.
+    private mutating func measure(
+        _ line: Line,
+        of subscription: SubscriptionID,
+        at now: ContinuousClock.Instant
+    ) {
+        if !line.waiting.isEmpty {
+            let newest = now - line.measuredSince
+            // A mean, in which the newest counts a quarter.
+            lines[subscription]?.interval = line.interval.map { ($0 * 3 + newest) / 4 } ?? newest
+        }
+        lines[subscription]?.measuredSince = now
     }
 
     /// The subscription whose turn it is: tenants take turns, and so do the subscriptions of each.
@@ -376,3 +373,5 @@ struct DeliverySlots<Claim> {
         paces = paces.filter { (lines[$0.key]?.running ?? 0) > 0 }
     }
 }
+
+extension DeliverySlots.TurnEnd: Sendable where Claim: Sendable {}
