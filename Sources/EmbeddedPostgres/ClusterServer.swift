@@ -38,11 +38,19 @@ final class ClusterServer: Sendable {
         users = try FileLock(path: layout.users)
     }
 
-    func start(_ logger: Logger) throws(EmbeddedPostgresError) {
+    /// Throws unless the cluster was created.
+    func requireData() throws(EmbeddedPostgresError) {
+        guard Self.version(of: layout.data) != nil else { throw .clusterGone(path: layout.data) }
+    }
+
+    func start(_ logger: Logger, mayCreate: Bool = true) throws(EmbeddedPostgresError) {
         if let account { try checkTraversal(by: account) }
         try lock.lock(within: Self.lockTimeout)
         defer { lock.unlock() }
-        if Self.version(of: layout.data) == nil { try initialize(logger) }
+        if Self.version(of: layout.data) == nil {
+            guard mayCreate else { throw .clusterGone(path: layout.data) }
+            try initialize(logger)
+        }
         try prepareSocketDirectory()
         switch presence() {
         case .running:

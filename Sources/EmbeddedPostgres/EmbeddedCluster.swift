@@ -36,6 +36,19 @@ package struct EmbeddedCluster: Sendable {
         return EmbeddedCluster(server: server, logger: logger)
     }
 
+    /// Starts the server again if it was killed; does nothing if it runs.
+    ///
+    /// Unlike ``start(in:settings:logger:)`` it never creates a cluster: an empty one would take
+    /// the place of one whose disk is not mounted.
+    package func revive() async throws(EmbeddedPostgresError) {
+        try await onOwnThread { () throws(EmbeddedPostgresError) in
+            try server.requireData()
+            // With locks of its own, which keep it apart from a stop.
+            let another = try ClusterServer(directory: server.layout.directory, settings: [:])
+            try another.start(logger, mayCreate: false)
+        }
+    }
+
     /// The connection string with which libpq connects to it as its superuser, who owns everything.
     package var url: String { url(of: ClusterLayout.userName) }
 

@@ -6,6 +6,8 @@ package enum EmbeddedPostgresError: Error, Equatable, Sendable {
     case programMissing(String)
     /// The cluster was made by another major version: install that one, or dump and restore.
     case versionMismatch(cluster: String, installed: [String])
+    /// The files of the cluster that was in use are not there: put them back.
+    case clusterGone(path: String)
     /// The process was started as root, and no account that could run the server exists.
     case accountMissing
     /// The account that runs the server may not pass through this directory.
@@ -34,6 +36,11 @@ extension EmbeddedPostgresError: CustomStringConvertible {
             \(installed.joined(separator: ", ")) is installed. Install it with \
             `apt-get install postgresql-\(cluster)`, or move the data by pg_dump.
             """
+        case .clusterGone(let path):
+            """
+            There is no cluster in \(path) any more. Put its files back, or start again to make an \
+            empty one.
+            """
         case .accountMissing:
             """
             PostgreSQL does not run as root, and there is neither an account postgres nor nobody. \
@@ -54,7 +61,12 @@ extension EmbeddedPostgresError: CustomStringConvertible {
         case .programFailed(let program, let status, let output):
             "\(program) failed with status \(status): \(output)"
         case .system(let operation, let path, let code):
-            "\(operation) \(path): \(String(cString: strerror(code)))"
+            "\(operation) \(path): \(String(cString: strerror(code)))\(Self.remedy(of: code))"
         }
+    }
+
+    private static func remedy(of code: Int32) -> String {
+        [EACCES, EPERM].contains(code)
+            ? ". Give it to the user of this service, or choose another data directory." : ""
     }
 }

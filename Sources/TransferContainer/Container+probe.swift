@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 package import TransferModel
 
 /// Checks of the container as a whole.
@@ -35,11 +36,21 @@ extension Container {
     /// Returns whether a shortage is over.
     package func isOver(_ shortage: Shortage) -> Bool {
         switch shortage {
-        case .storageFull, .storageUnwritable, .storageFailure: takesBytes
+        case .storageFull, .storageUnwritable, .storageFailure:
+            isInPlace && hasSpaceLeft && takesBytes
         case .descriptorsExhausted: hasDescriptors
         // Only an attempt can tell.
         case .memoryExhausted: true
         }
+    }
+
+    /// Whether the directory is still the one at its path: of another one that was put there, or of
+    /// none, the files of this one are not seen.
+    package var isInPlace: Bool {
+        var (opened, found) = (stat(), stat())
+        guard fstat(root, &opened) == 0 else { return true }
+        guard stat(directory, &found) == 0 else { return ![ENOENT, ENOTDIR].contains(errno) }
+        return opened.st_dev == found.st_dev && opened.st_ino == found.st_ino
     }
 
     private var takesBytes: Bool {
@@ -63,5 +74,57 @@ extension Container {
             descriptors.append(descriptor)
         }
         return true
+    }
+}
+
+/// The space that is left to a private database on the same disk: without any, it ends, and cannot
+/// start to store that transfers have given theirs back.
+extension Container {
+    /// The maximum of what is left: four files of the database's log.
+    private static let spaceLeftMax: Int64 = 64 << 20
+    /// The part of a small disk that is left.
+    private static let partLeft: Int64 = 16
+    /// The part of what is left that may be written between two looks at it.
+    private static let partUnseen: Int64 = 16
+
+    /// Returns the space to leave to the database in `database`; 0 if that is not on the disk of an
+    /// open directory.
+    static func spaceLeft(on root: Int32, toDatabaseIn database: String?) -> Int64 {
+        var (own, other) = (stat(), stat())
+        guard let database, fstat(root, &own) == 0, stat(database, &other) == 0,
+            own.st_dev == other.st_dev
+        else { return 0 }
+        do throws(StorageError) {
+            return min(spaceLeftMax, try FileSystemSpace(of: root).total / partLeft)
+        } catch {
+            return spaceLeftMax
+        }
+    }
+
+    /// Whether the database has the space that is left to it.
+    var hasSpaceLeft: Bool {
+        do throws(StorageError) {
+            try requireSpaceLeft()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Throws unless the database has the space that is left to it.
+    func requireSpaceLeft() throws(StorageError) {
+        guard spaceLeft > 0 else { return }
+        guard try space().free >= spaceLeft else {
+            throw StorageError(operation: "statvfs", errno: ENOSPC)
+        }
+    }
+
+    /// Counts bytes that were written; throws while they take what is left to the database.
+    func wrote(_ count: Int) throws(StorageError) {
+        guard spaceLeft > 0 else { return }
+        let sum = bytesUnseen.add(Int64(count), ordering: .relaxed).newValue
+        guard sum >= spaceLeft / Self.partUnseen else { return }
+        try requireSpaceLeft()
+        bytesUnseen.store(0, ordering: .relaxed)
     }
 }

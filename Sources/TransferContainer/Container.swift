@@ -9,17 +9,30 @@ package import TransferModel
 /// planted link leads outside. All calls block and belong on a thread that may block.
 package final class Container: Sendable {
     let root: Int32
+    /// The path of the directory.
+    let directory: String
+    /// The space that is left to a database on the same disk, in bytes; 0 without one.
+    let spaceLeft: Int64
+    /// The bytes written since the last look at the space.
+    let bytesUnseen = Atomic<Int64>(0)
     let durableDirectories = Mutex<Set<String>>([])
 
     /// Opens `directory`, and creates it when its parent exists.
     ///
+    /// - Parameters:
+    ///   - directory: the directory.
+    ///   - database: the directory of the database that has the rest of the disk, if it is on the
+    ///     same; nil for none.
     /// - Throws: ``StorageError``
-    package init(directory: String) throws {
+    package init(directory: String, besideDatabaseIn database: String? = nil) throws {
+        self.directory = directory
         if mkdir(directory, 0o750) != 0, errno != EEXIST {
             throw StorageError(operation: "mkdir \(directory)", errno: errno)
         }
-        root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw StorageError(operation: "open \(directory)", errno: errno) }
+        self.root = root
+        spaceLeft = Self.spaceLeft(on: root, toDatabaseIn: database)
     }
 
     deinit { close(root) }

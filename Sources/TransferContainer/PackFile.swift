@@ -94,6 +94,7 @@ final class PackFile: Sendable {
                 throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
             }
             rest = rest.dropFirst(count)
+            try container.wrote(count)
         }
     }
 

@@ -16,12 +16,15 @@ package final class PartFile: @unchecked Sendable {
     package let place: Container.Place
     /// The fence that names the file.
     package let fence: Fence
+    private let container: Container
     private let descriptor: Int32
     /// The ranges of bytes that were written.
     package private(set) var written = ByteRangeSet()
     /// Whether bytes are written elsewhere than at the end, so that the size says nothing.
     package private(set) var isSegmented = false
     private var bytesSubmitted: Int64 = 0
+    /// The end of the bytes whose space is reserved.
+    private var reservedEnd: Int64 = 0
 
     /// The number of bytes written.
     package var bytesWritten: Int64 { written.count }
@@ -32,8 +35,10 @@ package final class PartFile: @unchecked Sendable {
         fence: Fence,
         in container: Container
     ) throws(StorageError) {
+        try container.requireSpaceLeft()
         self.place = place
         self.fence = fence
+        self.container = container
         descriptor = try container.createPart(at: place)
         // Nobody else knows its name yet.
         _ = flock(descriptor, LOCK_EX | LOCK_NB)
@@ -51,6 +56,7 @@ package final class PartFile: @unchecked Sendable {
         guard let descriptor = try container.openPart(at: place) else { return nil }
         self.place = place
         fence = partial.partFence
+        self.container = container
         self.descriptor = descriptor
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         var status = stat()
@@ -70,6 +76,10 @@ package final class PartFile: @unchecked Sendable {
             throw StorageError(operation: "ftruncate", errno: errno)
         }
         bytesSubmitted = bytesWritten
+        // Some file systems cannot reserve.
+        if isSegmented, Int64(status.st_blocks) * 512 >= partial.bytesTotal {
+            reservedEnd = partial.bytesTotal
+        }
     }
 
     deinit { close(descriptor) }
@@ -105,11 +115,12 @@ package final class PartFile: @unchecked Sendable {
         // One that cannot reserve may not know its space either.
         guard try reserves(1) else { return }
         // What does not fit takes nobody's space, not even for a moment.
-        guard try FileSystemSpace(of: descriptor).free >= total - Int64(size) else {
+        let free = try FileSystemSpace(of: descriptor).free - container.spaceLeft
+        guard free >= total - Int64(size) else {
             throw StorageError(operation: "fallocate", errno: ENOSPC)
         }
         do throws(StorageError) {
-            _ = try reserves(total)
+            if try reserves(total) { reservedEnd = total }
         } catch {
             // ext4 keeps what it has got of a space that was not all there. Truncating to the same
             // size gives it back; a hole would end at the size.
@@ -163,6 +174,7 @@ package final class PartFile: @unchecked Sendable {
             }
             rest = rest.dropFirst(count)
             written.insert(position..<position + Int64(count))
+            if position + Int64(count) > reservedEnd { try container.wrote(count) }
         }
         beginWriteback()
     }
@@ -205,6 +217,18 @@ package final class PartFile: @unchecked Sendable {
             throw StorageError(operation: "fstat", errno: errno)
         }
         guard status.st_nlink > 0 else { throw StorageError(operation: "fstat", errno: ENOENT) }
+    }
+
+    /// Discards the bytes and gives their space back, unless another attempt has the file.
+    package func clear() throws(StorageError) {
+        // This attempt may have unlocked it.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return }
+        guard ftruncate(descriptor, 0) == 0 else {
+            throw StorageError(operation: "ftruncate", errno: errno)
+        }
+        written = ByteRangeSet()
+        bytesSubmitted = 0
+        reservedEnd = 0
     }
 
     /// Makes the bytes durable.

@@ -29,6 +29,8 @@ package final class StagedBody: @unchecked Sendable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(operation: "fstat", errno: errno)
         }
+        // Whoever held the lock may have removed the file since it was opened.
+        guard status.st_nlink > 0 else { throw InUse() }
         size = Int64(status.st_size)
     }
 
@@ -51,6 +53,7 @@ package final class StagedBody: @unchecked Sendable {
             }
             size += Int64(count)
             rest = rest.dropFirst(count)
+            try container.wrote(count)
         }
     }
 
@@ -77,9 +80,20 @@ package final class StagedBody: @unchecked Sendable {
     }
 
     /// Makes the bytes and their name durable.
+    ///
+    /// Bytes that could not be flushed are discarded: the kernel tells of a loss once, and the next
+    /// flush would succeed without them (fsync(2)).
     package func sync() throws(StorageError) {
         guard fdatasync(descriptor) == 0 else {
-            throw StorageError(operation: "fdatasync", errno: errno)
+            let error = StorageError(operation: "fdatasync", errno: errno)
+            do throws(StorageError) {
+                try clear()
+            } catch {
+                // The next request begins with another file.
+                try container.unlink(place)
+                size = 0
+            }
+            throw error
         }
         try container.syncDirectory(place.directory)
     }

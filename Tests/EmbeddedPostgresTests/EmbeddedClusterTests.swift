@@ -58,6 +58,26 @@ import Testing
         }
     }
 
+    /// An empty cluster would take the place of one whose disk is not mounted.
+    @Test func aClusterThatIsGoneIsNotMadeAnew() async throws {
+        try await withDirectory { directory in
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            await cluster.stop()
+            let files = FileManager.default
+            try files.moveItem(atPath: "\(directory)/postgres", toPath: "\(directory)/away")
+            await #expect(throws: EmbeddedPostgresError.self) { try await cluster.revive() }
+            #expect(!files.fileExists(atPath: "\(directory)/postgres"))
+            try files.moveItem(atPath: "\(directory)/away", toPath: "\(directory)/postgres")
+            try await cluster.revive()
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+        }
+    }
+
     @Test func compressesAsFastAsTheServerCan() async throws {
         try await withDirectory { directory in
             let cluster = try await EmbeddedCluster.start(

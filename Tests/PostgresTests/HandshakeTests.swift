@@ -100,12 +100,32 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        ("host=a", 5), ("host=a,b", 8), ("host=a,b,c connect_timeout=10", 25),
-        ("host=a,b connect_timeout=0", 8), ("host=a,b connect_timeout=1", 7),
-        ("host=a\(String(repeating: ",b", count: 50))", 35),
+        ("host=a", 5), ("host=10.0.0.1,10.0.0.2", 8), ("host=/run,::1,10.0.0.1", 11),
+        // A name may have four addresses.
+        ("host=a,b", 26), ("host=10.0.0.1,b", 17), ("host=a,b connect_timeout=10", 75),
+        ("host=a,b hostaddr=10.0.0.1,10.0.0.2", 8),
+        ("host=a,b connect_timeout=0", 26), ("host=10.0.0.1,10.0.0.2 connect_timeout=1", 7),
+        ("host=a\(String(repeating: ",b", count: 50))", 125),
     ])
-    func eachFurtherHostAddsItsTime(url: String, seconds: Int) {
+    func eachFurtherAddressAddsItsTime(url: String, seconds: Int) {
         #expect(ConnectionConfiguration(url: url).openingTimeout == .seconds(seconds))
+    }
+
+    @Test func theHostsThatDoNotAnswerAreNamed() async throws {
+        let (first, second) = (try SilentListener(), try SilentListener())
+        var configuration = ConnectionConfiguration(
+            url: "host=127.0.0.1,127.0.0.1 port=\(first.port),\(second.port) user=x dbname=x "
+                + "connect_timeout=30"
+        )
+        // It is given up after a second, long before libpq passes over the first of them.
+        configuration.connectTimeout = .seconds(-29)
+        let failure = await #expect(throws: PostgresError.self) {
+            _ = try await Connection.open(configuration, on: TestDatabase.current.loop)
+        }
+        let text = try #require(failure).debugDescription
+        #expect(text.contains(#"none of the hosts "127.0.0.1, 127.0.0.1" answered"#))
+        #expect(text.contains("connect_timeout"))
+        withExtendedLifetime((first, second)) {}
     }
 
     /// Otherwise a silent host would hold a thread for as long as the kernel tries.

@@ -29,6 +29,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (
+            "could not translate host name \"db-7.internal\" to address: Name not known",
+            "could not translate host name \"…\" to address: Name not known"
+        ),
+        (
+            "connection to server at \"db\" (10.0.0.1), port 5432 failed: timeout expired",
+            "timeout expired"
+        ),
+        (
+            "root certificate file \"/etc/ca.pem\" does not exist\nProvide the file",
+            "root certificate file \"…\" does not exist"
+        ),
+        ("FATAL:  role \"later\" does not exist", "role \"…\" does not exist"),
+        ("an open \"db-7.internal", "an open \"…"), ("", "refused"),
+    ])
+    func reasonTellsNoNames(details: String, reason: String) {
+        #expect(PostgresError(.connectionFailed, "refused", details: details).reason == reason)
+    }
+
     @Test func descriptionKeepsTheServersWordsToItself() {
         let error = PostgresError(
             .server,

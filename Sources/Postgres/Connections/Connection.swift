@@ -202,7 +202,11 @@ extension Connection {
         timer = loop.schedule(after: configuration.openingTimeout) { [weak self] in
             self?.assumeIsolated { connection in
                 connection.timer = nil
-                connection.end(.connectionFailed, "the server did not answer in time")
+                connection.end(
+                    .connectionFailed,
+                    "the server did not answer in time",
+                    details: connection.configuration.remedyForSilence
+                )
             }
         }
         Handshake(configuration).start { [weak self, loop] result in

@@ -137,23 +137,48 @@ extension ConnectionConfiguration {
     /// The seconds after which one of several hosts is passed over, unless the URL sets
     /// `connect_timeout`.
     private static let hostSecondsDefault = 3
-    /// The seconds that libpq gives a host at least, and the most that are added for one here.
+    /// The seconds that libpq gives an address at least, and the most that are added for one here.
     private static let hostSeconds = 2...30
-    /// The longest time that is added for all hosts but the first.
-    private static let furtherHostsTimeoutMax: Duration = .seconds(30)
+    /// The number of addresses that a name of one of several hosts may have.
+    private static let addressesMax = 4
+    /// The longest time that is added for all addresses but the first.
+    private static let furtherAddressesTimeoutMax: Duration = .seconds(120)
 
     /// The longest time for opening a connection to one of its hosts.
     ///
-    /// It is ``connectTimeout``, and for each further host the time after which one that does not
-    /// answer is passed over.
+    /// It is ``connectTimeout`` and, where there are several hosts, for each further address the
+    /// time after which one that does not answer is passed over. How many a name has is known to
+    /// libpq alone.
     var openingTimeout: Duration {
         let given = parameters
-        let furtherCount = max(Self.hosts(given).count - 1, 0)
+        let hosts = Self.hosts(given)
+        guard hosts.count > 1 else { return connectTimeout }
+        let addressCount = hosts.reduce(0) { $0 + (Self.isAddress($1) ? 1 : Self.addressesMax) }
         let secondsGiven = Self.secondsGiven(in: given) ?? 0
         let seconds = secondsGiven == 0 ? Self.hostSecondsDefault : secondsGiven
         let bounded = min(max(seconds, Self.hostSeconds.lowerBound), Self.hostSeconds.upperBound)
         return connectTimeout
-            + min(Duration.seconds(bounded) * furtherCount, Self.furtherHostsTimeoutMax)
+            + min(
+                Duration.seconds(bounded) * (addressCount - 1),
+                Self.furtherAddressesTimeoutMax
+            )
+    }
+
+    /// Whether libpq looks up no name for the host: an address, or the place of a socket.
+    private static func isAddress(_ host: Substring) -> Bool {
+        host.hasPrefix("/") || host.hasPrefix("@") || host.contains(":")
+            || host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+    }
+
+    /// What to do about several hosts of which none has answered, for the log; empty for a single
+    /// one.
+    var remedyForSilence: String {
+        let hosts = Self.hosts(parameters)
+        guard hosts.count > 1 else { return "" }
+        return """
+            none of the hosts "\(hosts.joined(separator: ", "))" answered within \
+            \(openingTimeout); leave out those that are gone, or set a shorter connect_timeout
+            """
     }
 
     /// The seconds after which libpq passes over a host, as the URL sets them; zero for never.
@@ -188,6 +213,15 @@ extension ConnectionConfiguration {
         return list
     }
 
+    /// The settings by which the server notices a client that has vanished, or reads no more, and
+    /// ends its transaction; as here for a server that has vanished.
+    ///
+    /// A socket of the server's machine has none of them, and ignores them.
+    private static let clientWatch: [(name: String, value: String?)] = [
+        ("tcp_keepalives_idle", "10s"), ("tcp_keepalives_interval", "5s"),
+        ("tcp_keepalives_count", "3"), ("tcp_user_timeout", "20s"),
+    ]
+
     /// The query that sets what every connection relies on.
     ///
     /// It is a query and not part of the start-up packet, which poolers restrict. The settings hold
@@ -200,6 +234,8 @@ extension ConnectionConfiguration {
             ("default_transaction_isolation", "read committed"),
             ("search_path", searchPath),
         ]
+        // Behind a pooler that shares sessions, the server's client is the pooler.
+        if !sharesSessions { settings += Self.clientWatch }
         settings += serverSettings.map { ($0.key, $0.value) }
         let present = settings.filter { $0.value != nil }
         return """

@@ -60,17 +60,28 @@ package struct PostgresError: Error, Equatable, Sendable {
     /// Whether nothing can be changed in the session, for example on a standby after a failover.
     var isReadOnly: Bool { code == .server && sqlState == Self.readOnlyState }
 
+    /// Whether the server has refused something because its disk is full.
+    package var lacksSpace: Bool { sqlState == "53100" }
+
     /// The server's or libpq's own reason, in one short line.
     ///
-    /// It contains no values, secrets or addresses, so that operators may be told it everywhere.
+    /// It contains no values, secrets, names or addresses, so that it may be told to anybody.
     package var reason: String {
-        let words = details.split(whereSeparator: \.isNewline).first.map(String.init) ?? summary
+        let line = details.split(whereSeparator: \.isNewline).first.map(String.init) ?? summary
+        let words = Self.withoutNames(line)
         // As in `connection to server at "db" (10.0.0.1), port 5432 failed: FATAL:  the reason`.
         let marks = [" failed: ", "FATAL:  "]
         let reason = marks.reduce(Substring(words)) { text, mark in
             text.firstRange(of: mark).map { text[$0.upperBound...] } ?? text
         }
         return String((reason.isEmpty ? summary[...] : reason).prefix(Self.reasonLengthMax))
+    }
+
+    /// Leaves out what is in quotation marks: libpq and the server quote hosts, paths and roles.
+    private static func withoutNames(_ text: String) -> String {
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.enumerated().map { $0.offset.isMultiple(of: 2) ? $0.element : "…" }
+            .joined(separator: "\"")
     }
 
     private static let reasonLengthMax = 200

@@ -14,6 +14,9 @@ struct ShardLeaser {
     ///
     /// Only the claiming loop does so: no claim is under way while a shard is given away, and
     /// earlier claims are in the database for the next owner to count.
+    ///
+    /// A failure is no reason not to claim from the shards that the worker has: they are its own
+    /// for as long as it is registered, which each claim checks.
     func tend(_ queue: inout QueueScan) async throws(StoreError) {
         let incarnation = identity.incarnation
         let now = ContinuousClock.now
@@ -22,12 +25,16 @@ struct ShardLeaser {
             queue.incarnation = nil
             fairShare.with { $0.own([], foreign: [:]) }
         }
-        let lease = try await workers.leaseShards(incarnation: incarnation)
-        let isCounting = fairShare.with { share in
-            !share.foreign.isEmpty || !lease.shards.isSubset(of: share.shards)
+        let lease: ShardLease
+        let foreign: [Flow: Int]
+        do throws(StoreError) {
+            (lease, foreign) = try await leased(by: incarnation)
+        } catch {
+            guard queue.incarnation == incarnation else { throw error }
+            logger.debug("shards not leased", metadata: ["error": "\(error)"])
+            queue.shardsDueAt = .now + EngineConfiguration.shardsRetryInterval
+            return
         }
-        let foreign =
-            isCounting ? try await workers.foreignAttempts(inShardsOf: incarnation) : [:]
         let (leaving, isMore) = fairShare.with { share in
             let leaving = share.surplus(of: lease.shards, beyond: lease.share)
             let mine = lease.shards.subtracting(leaving)
@@ -44,6 +51,19 @@ struct ShardLeaser {
             try await workers.releaseShards(leaving, incarnation: incarnation)
         }
     }
+
+    private func leased(
+        by incarnation: Int32
+    ) async throws(StoreError) -> (ShardLease, [Flow: Int]) {
+        let lease = try await workers.leaseShards(incarnation: incarnation)
+        let isCounting = fairShare.with { share in
+            !share.foreign.isEmpty || !lease.shards.isSubset(of: share.shards)
+        }
+        let foreign =
+            isCounting ? try await workers.foreignAttempts(inShardsOf: incarnation) : [:]
+        return (lease, foreign)
+    }
+
     /// Releases all shards, so that others can claim their tasks at once.
     func release() async {
         let shards = fairShare.with { $0.shards }

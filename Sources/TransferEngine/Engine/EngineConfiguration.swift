@@ -69,6 +69,8 @@ package struct EngineConfiguration: Sendable {
     /// The shortest interval between such checks when there is other work; less than the shortest
     /// time between two polls.
     static let shardsInterval: Duration = .milliseconds(750)
+    /// The interval after one that failed, while the worker claims from the shards that it has.
+    static let shardsRetryInterval: Duration = .seconds(3)
     /// The time for which ended assertions are kept, so that a second end finds them.
     static let assertionRetention: Duration = .seconds(24 * 3600)
     /// The time for which ended runs are kept.

@@ -17,6 +17,7 @@ struct EngineParts {
     let shortages: Shortages
     let queue: QueueSignal
     let controls: WakeSignal
+    let removals: RemovalSignals
     let pace: ClaimPace
     let logger: Logger
     let onEvents: @Sendable () -> Void
@@ -39,6 +40,7 @@ struct EngineParts {
         shortages: Shortages,
         queue: QueueSignal,
         controls: WakeSignal,
+        removals: RemovalSignals,
         pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
@@ -53,6 +55,7 @@ struct EngineParts {
         self.shortages = shortages
         self.queue = queue
         self.controls = controls
+        self.removals = removals
         self.pace = pace
         self.logger = logger
         self.onEvents = onEvents
@@ -104,6 +107,7 @@ struct EngineParts {
         Promoter(
             queue: stores.queue,
             clock: SharedDatabaseClock(patience: configuration.lease),
+            removalClock: removals.clock,
             logger: logger,
             onRunnable: { [queue, onWork] in
                 queue.added()

@@ -1,4 +1,5 @@
 import Curl
+import Logging
 import TransferModel
 import TransferStore
 
@@ -101,7 +102,9 @@ extension TransferEngine {
                 return Chore.Next(isMore: pages > 0)
             },
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
-                let failed = try await stores.decisions.failUnanswered()
+                let failed = try await stores.decisions.failUnanswered(
+                    notAfter: removals.clock.latest
+                )
                 if failed > 0 {
                     onEvents()
                     // Some may continue, because they were answered.
@@ -109,15 +112,18 @@ extension TransferEngine {
                 }
                 return Chore.Next(isMore: failed >= DecisionStore.unansweredMax)
             },
-            Chore("abandoned parts", every: heartbeat, removeAbandonedParts),
+            Chore("abandoned parts", every: heartbeat, making: removingAbandonedParts),
+            Chore("container", every: heartbeat, making: watchingContainer),
             Chore("idle packs", every: .seconds(60)) { () throws(StoreError) in
                 await completer.resultFiles.closeIdlePacks()
                 return .rest
             },
-            Chore("erasure", every: heartbeat, orAfter: removals.erasure, eraseEphemeral),
+            Chore("erasure", every: heartbeat, orAfter: removals.erasure, making: erasing),
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
-                let isMore = try await stores.idempotency.pruneIdempotencyKeys() > 0
-                return Chore.Next(isMore: isMore)
+                let removed = try await stores.idempotency.pruneIdempotencyKeys(
+                    notAfter: removals.clock.latest
+                )
+                return Chore.Next(isMore: removed > 0)
             },
         ]
     }
@@ -158,27 +164,17 @@ extension TransferEngine {
     /// An operation that is blocked by others is left for the next turn, and does not delay the
     /// rest.
     private func advanceBulkOperations() async throws(StoreError) -> Chore.Next {
-        var isMore = false
-        var failure: StoreError?
-        var position: BulkOperationID?
-        repeat {
-            let operations = try await stores.bulkOperations.runningBulkOperations(after: position)
-            for operation in operations {
-                do throws(StoreError) {
-                    if try await advance(operation) { isMore = true }
-                } catch {
-                    failure = failure ?? error
-                }
-            }
-            position =
-                operations.count == BulkOperationStore.runningMax ? operations.last?.id : nil
-            if !operations.isEmpty {
-                onEvents()
-                promoter.onRunnable()
-            }
-        } while position != nil
-        if let failure, !isMore { throw failure }
-        return Chore.Next(isMore: isMore)
+        let pages = try await WaitingWork.advance(
+            inBatchesOf: BulkOperationStore.runningMax
+        ) { (last: RunningBulkOperation?) throws(StoreError) in
+            try await stores.bulkOperations.runningBulkOperations(after: last?.id)
+        } part: { operation throws(StoreError) in
+            let isMore = try await advance(operation)
+            onEvents()
+            promoter.onRunnable()
+            return isMore ? 1 : 0
+        }
+        return Chore.Next(isMore: pages > 0)
     }
 
     private func advance(_ operation: RunningBulkOperation) async throws(StoreError) -> Bool {
@@ -188,23 +184,60 @@ extension TransferEngine {
     }
 
     /// Removes part files from which no attempt will resume, whoever created them.
-    private func removeAbandonedParts() async throws(StoreError) -> Chore.Next {
-        let parts = try await stores.parts.abandonedParts()
-        guard !parts.isEmpty else { return .rest }
-        let removed = await completer.partFiles.remove(parts)
-        try await stores.parts.forgetAbandonedParts(removed)
-        return .rest
+    ///
+    /// Those that cannot be removed are passed by, and hold up none of the others.
+    private func removingAbandonedParts() -> Chore.Turn {
+        var position: Fence?
+        return { () throws(StoreError) in
+            let parts = try await stores.parts.abandonedParts(after: position)
+            position = parts.count == PartStore.abandonedPartsMax ? parts.last?.fence : nil
+            guard !parts.isEmpty else { return .rest }
+            let removed = await completer.partFiles.remove(parts)
+            try await stores.parts.forgetAbandonedParts(removed)
+            return Chore.Next(isMore: position != nil)
+        }
     }
 
+    /// Notices when another directory, or none, is where the container was: nobody would find what
+    /// is written into the open one.
+    private func watchingContainer() -> Chore.Turn {
+        var wasInPlace = true
+        return { () throws(StoreError) in
+            let isInPlace = await completer.resultFiles.isInPlace
+            if !isInPlace { shortages.note(.storageFailure) }
+            if wasInPlace, !isInPlace {
+                logger.error(
+                    "the directory of the containers was moved or replaced; put it back or restart"
+                )
+            }
+            wasInPlace = isInPlace
+            return .rest
+        }
+    }
+
+    /// The pause after sessions of which none could be erased, however many of them wait.
+    private static let erasurePause: Duration = .milliseconds(100)
+
     /// Removes part of what invalidated ephemeral sessions have left.
-    private func eraseEphemeral() async throws(StoreError) -> Chore.Next {
-        let tasks = try await stores.erasure.tasksToErase()
-        let removed = await completer.partFiles.remove(tasks)
-        // Done even without tasks: a session may have had none.
-        let erased = try await stores.erasure.erase(removed)
-        if erased.sessions > 0 { removals.owners.signal() }
-        return Chore.Next(
-            isMore: erased.isMore || removed.count == ErasureStore.erasureTasksMax
-        )
+    ///
+    /// Those that cannot be erased yet are passed by, and hold up none of the others.
+    private func erasing() -> Chore.Turn {
+        var position: SessionID?
+        return { () throws(StoreError) in
+            let latest = removals.clock.latest
+            let tasks = try await stores.erasure.tasksToErase(after: position, notAfter: latest)
+            let removed = await completer.partFiles.remove(tasks)
+            // Done even without tasks: a session may have had none.
+            let erased = try await stores.erasure.erase(
+                removed,
+                after: position,
+                notAfter: latest
+            )
+            if erased.sessions > 0 { removals.owners.signal() }
+            if erased.isMore || removed.count == ErasureStore.erasureTasksMax { return .more }
+            position = erased.position
+            guard position != nil else { return .rest }
+            return removed.isEmpty && erased.sessions == 0 ? .after(Self.erasurePause) : .more
+        }
     }
 }

@@ -38,7 +38,7 @@ package struct TransferEngine: Service {
     /// The signal that wakes the watch over timers.
     let timers = WakeSignal()
     let removals: RemovalSignals
-    let network = NetworkStatus()
+    let network: NetworkStatus
     let logger: Logger
     let loops: CurlLoops
     /// The shortages of this instance, for those who watch it.
@@ -74,6 +74,7 @@ package struct TransferEngine: Service {
         self.stores = stores
         self.configuration = configuration
         self.removals = removals
+        network = NetworkStatus(isProbed: configuration.networkProbeURL != nil)
         self.logger = logger
         self.loops = loops
         self.onEvents = onEvents
@@ -88,6 +89,7 @@ package struct TransferEngine: Service {
             shortages: shortages,
             queue: queue,
             controls: controls,
+            removals: removals,
             pace: pace,
             logger: logger,
             onEvents: onEvents,
@@ -121,7 +123,8 @@ package struct TransferEngine: Service {
     /// followed.
     package var databaseClockAhead: Double? { promoter.clock.clock.withLock(\.ahead) }
 
-    /// Whether the network can be reached, as the last probe found; true without any.
+    /// Whether the network can be reached, as the last probe found; true without any, and
+    /// false until the first one has an answer.
     package var isNetworkReachable: Bool { network.isReachable }
 
     /// Looks for new work and for cancellations now rather than at the next poll.

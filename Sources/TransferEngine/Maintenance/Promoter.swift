@@ -7,6 +7,8 @@ import TransferStore
 struct Promoter {
     let queue: QueueStore
     let clock: SharedDatabaseClock
+    /// The same clock for those who remove what is old.
+    let removalClock: SharedDatabaseClock
     let logger: Logger
     /// Called when tasks have become runnable.
     let onRunnable: @Sendable () -> Void
@@ -17,15 +19,17 @@ struct Promoter {
     func promote() async throws(StoreError) -> Chore.Next {
         let tick = EngineConfiguration.tickInterval
         let asked = ContinuousClock.now
-        let latest = clock.clock.withLock { $0.latest(at: asked) }
-        let promotion = try await queue.promoteDue(notAfter: latest)
-        let jump = clock.clock.withLock {
-            $0.note(promotion.date, asked: asked, answered: .now)
-        }
-        if let jump {
+        let promotion = try await queue.promoteDue(notAfter: clock.latest)
+        if let jump = clock.note(promotion.date, asked: asked) {
             logger.warning(
                 "the database's clock was set",
                 metadata: ["seconds": "\(jump)"]
+            )
+        }
+        if let jump = removalClock.note(promotion.date, asked: asked), jump > 0 {
+            logger.warning(
+                "what is old is removed as if the database's clock had not been set",
+                metadata: ["for": "\(RemovalSignals.clockPatience)"]
             )
         }
         if promotion.promoted > 0 { onRunnable() }

@@ -14,7 +14,10 @@ extension Pruner {
     func expireTasks() async throws(StoreError) {
         var place: SessionID?
         repeat {
-            let page = try await stores.retention.sessionsToExpire(after: place)
+            let page = try await stores.retention.sessionsToExpire(
+                after: place,
+                notAfter: removals.clock.latest
+            )
             for session in page.sessions { try await expireTasks(of: session) }
             place = page.position
         } while place != nil
@@ -26,7 +29,8 @@ extension Pruner {
             let page = try await stores.retention.tasksToExpire(
                 of: session,
                 after: place,
-                holdMax: holdMax
+                holdMax: holdMax,
+                notAfter: removals.clock.latest
             )
             let gone = Set(await files.remove(page.remains))
             try await stores.retention.expire(

@@ -27,9 +27,7 @@ extension Pruner {
 
     /// - Returns: whether the next page can follow at once.
     private func advance(_ owner: RemovedOwner) async throws(StoreError) -> Bool {
-        if try await stores.retention.pruneSubscriptions(deletedBefore: retention.sessions) {
-            return true
-        }
+        if try await pruneSubscription() { return true }
         switch try await stores.ownerRemovals.advanceRemoval(of: owner) {
         case .more: return true
         case .waiting:

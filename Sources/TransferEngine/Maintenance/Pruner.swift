@@ -102,7 +102,9 @@ package struct Pruner: Service {
             },
             chore("delivery log", pruneDeliveryLog),
             chore("unused resume data") { () throws(StoreError) in
-                while try await stores.retention.expireResumeData() > 0 {}
+                while try await stores.retention.expireResumeData(
+                    notAfter: removals.clock.latest
+                ) > 0 {}
             },
             Chore("old tasks", every: Self.endInterval) { () throws(StoreError) in
                 try await expireTasks()
@@ -123,7 +125,8 @@ package struct Pruner: Service {
                 try await sweep { position throws(StoreError) in
                     try await stores.retention.endIdleSessions(
                         idle: Self.idleMax,
-                        after: position
+                        after: position,
+                        notAfter: removals.clock.latest
                     )
                 }
             },
@@ -192,7 +195,8 @@ package struct Pruner: Service {
         try await sweep { position throws(StoreError) in
             try await stores.retention.pruneDeliveryLog(
                 olderThan: retention.events,
-                after: position
+                after: position,
+                notAfter: removals.clock.latest
             )
         }
     }
@@ -202,27 +206,46 @@ package struct Pruner: Service {
         try await sweep { position throws(StoreError) in
             try await stores.retention.pruneSessions(
                 endedBefore: retention.sessions,
-                after: position
+                after: position,
+                notAfter: removals.clock.latest
             )
         }
     }
 
     private func pruneSubscriptions() async throws(StoreError) {
-        while try await stores.retention.pruneSubscriptions(deletedBefore: retention.sessions) {}
+        while try await pruneSubscription() {}
+    }
+
+    /// Removes a part of a subscription that was deleted long ago.
+    ///
+    /// - Returns: whether there was one.
+    func pruneSubscription() async throws(StoreError) -> Bool {
+        try await stores.retention.pruneSubscriptions(
+            deletedBefore: retention.sessions,
+            notAfter: removals.clock.latest
+        )
     }
 
     private func prune(
         _ log: PartitionedLog,
         olderThan retention: Duration
     ) async throws(StoreError) {
-        for name in try await stores.partitions.expiredPartitions(of: log, olderThan: retention) {
+        let expired = try await stores.partitions.expiredPartitions(
+            of: log,
+            olderThan: retention,
+            notAfter: removals.clock.latest
+        )
+        for name in expired {
             try await patiently { () throws(StoreError) in
                 try await stores.partitions.dropPartition(name)
             }
             logger.info("partition removed", metadata: ["partition": "\(name)"])
         }
-        while try await stores.partitions.pruneDefaultPartition(of: log, olderThan: retention) > 0 {
-        }
+        while try await stores.partitions.pruneDefaultPartition(
+            of: log,
+            olderThan: retention,
+            notAfter: removals.clock.latest
+        ) > 0 {}
     }
 
     /// Goes through a table from beginning to end, in batches.
@@ -269,7 +292,10 @@ extension Pruner {
 
     /// Removes the entries of old blocks.
     func pruneAudit() async throws(StoreError) {
-        while let number = try await stores.audit.removeEntries(sealedBefore: retention.audit) {
+        while let number = try await stores.audit.removeEntries(
+            sealedBefore: retention.audit,
+            notAfter: removals.clock.latest
+        ) {
             logger.info("audit entries removed", metadata: ["block": "\(number)"])
         }
     }

@@ -7,6 +7,12 @@ package struct RemovalSignals: Sendable {
     let erasure = WakeSignal()
     /// Sessions were erased, behind which others may wait.
     let owners = WakeSignal()
+    /// The database's clock as those see it who remove what is old: nobody brings that back, so
+    /// that a clock that was set ahead is waited out for long.
+    let clock = SharedDatabaseClock(patience: RemovalSignals.clockPatience)
+
+    /// The time for which nothing is removed by a clock that was set ahead.
+    static let clockPatience: Duration = .seconds(3600)
 
     /// Creates signals that are not set.
     package init() {}

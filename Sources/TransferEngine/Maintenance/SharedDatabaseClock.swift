@@ -1,8 +1,19 @@
+import Foundation
 import Synchronization
 
-/// The clock that the engine reads and its health report shows.
+/// The database's clock, as the engine reads it for all who go by it.
 final class SharedDatabaseClock: Sendable {
     let clock: Mutex<DatabaseClock>
 
+    /// The latest date that it can show; nil before it was read.
+    var latest: Date? { clock.withLock { $0.latest(at: .now) } }
+
     init(patience: Duration) { clock = Mutex(DatabaseClock(patience: patience)) }
+
+    /// Records the date that it showed, when it was asked at `asked`.
+    ///
+    /// - Returns: the number of seconds by which it was set, when that is first seen.
+    func note(_ date: Date, asked: ContinuousClock.Instant) -> TimeInterval? {
+        clock.withLock { $0.note(date, asked: asked, answered: .now) }
+    }
 }

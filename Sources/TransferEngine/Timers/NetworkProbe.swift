@@ -22,7 +22,8 @@ struct NetworkProbe: Sendable {
     /// Probes once, and makes those requests due that have waited for the network.
     func turn() async throws(StoreError) -> Chore.Next {
         let isReachable = await hasResponse()
-        if status.note(isReachable: isReachable) != isReachable {
+        // A network that is there at the start is no news.
+        if status.note(isReachable: isReachable) ?? true != isReachable {
             logger.notice("network", metadata: ["reachable": "\(isReachable)"])
         }
         guard isReachable else { return .rest }

@@ -11,7 +11,9 @@ package struct HealthReport: Sendable {
     package let roles: Set<InstanceRole>
     /// Whether the database answers.
     package let isDatabaseUp: Bool
-    /// The reason why the database is down, in a few words without secrets.
+    /// Whether the database refuses changes because it has no space left.
+    package let isDatabaseFull: Bool
+    /// The reason why the database is down or refuses changes, in a few words without secrets.
     package let databaseReason: String?
     /// Whether changes made by other instances are learnt of at once.
     package let signals: SignalStatus
@@ -32,6 +34,7 @@ package struct HealthReport: Sendable {
         libcurl: HealthDocument.Library,
         roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
+        isDatabaseFull: Bool = false,
         databaseReason: String? = nil,
         signals: SignalStatus,
         databaseClockAhead: Double? = nil,
@@ -44,6 +47,7 @@ package struct HealthReport: Sendable {
         self.libcurl = libcurl
         self.roles = roles
         self.isDatabaseUp = isDatabaseUp
+        self.isDatabaseFull = isDatabaseFull
         self.databaseReason = databaseReason
         self.signals = signals
         self.databaseClockAhead = databaseClockAhead

@@ -59,6 +59,7 @@ package struct ProbeAPI: Sendable {
             hasPage: false,
             logger: logger,
             refusals: RefusalLog(logger),
+            serverErrors: ServerErrorLog(logger),
             handover: handover
         ).application(
             host: host,

@@ -1,4 +1,5 @@
 package import Postgres
+import Synchronization
 import TransferModel
 
 /// The database of the stores, which hold everything transferd keeps; only they contain SQL.
@@ -15,8 +16,13 @@ package final class Database: Sendable {
     /// The transaction waits only as long as others can wait for it; its remaining work is found
     /// again or divided.
     let briefLocks: Query
+    /// The time of the last refusal for lack of space; nil for none.
+    private let lackedSpaceAt = Mutex<ContinuousClock.Instant?>(nil)
     /// The number of tries of a transaction that the server keeps undoing.
     private static let triesMax = 5
+    /// The time for which a refusal for lack of space counts; what needs no new space succeeds
+    /// meanwhile, and does not prove the end of the lack.
+    private static let lackOfSpaceAge: Duration = .seconds(10)
 
     /// The settings of each connection of the pool.
     ///
@@ -44,6 +50,11 @@ package final class Database: Sendable {
 
     /// Seals what is secret in rows, and opens it.
     var sealer: RowSealer { RowSealer(box: settings.secrets) }
+
+    /// Whether the server has refused something in the last seconds because its disk is full.
+    package var lacksSpace: Bool {
+        lackedSpaceAt.withLock { $0.map { .now - $0 < Self.lackOfSpaceAge } ?? false }
+    }
 
     /// Returns the release of the PostgreSQL server.
     package func serverVersion() async throws(StoreError) -> String {
@@ -133,6 +144,7 @@ package final class Database: Sendable {
             } catch  where error.isUndone && tries < Self.triesMax {
                 tries += 1
             } catch {
+                if error.lacksSpace { lackedSpaceAt.withLock { $0 = .now } }
                 throw StoreError(error)
             }
         }

@@ -33,6 +33,20 @@ extension StoredJSON {
         return try encode(stored)
     }
 
+    /// Returns a form as it is to be stored now; nil if it is stored so.
+    static func renewed(
+        form text: String,
+        _ sealer: RowSealer,
+        at place: RowSealer.Place
+    ) throws(StoreError) -> String? {
+        var stored = try decode(StoredForm.self, text)
+        guard let url = stored.token_url,
+            let newURL = try sealer.renewed(url: url, at: place)
+        else { return nil }
+        stored.token_url = newURL
+        return try encode(stored)
+    }
+
     static func form(
         _ kind: Credential.Kind,
         _ text: String,

@@ -12,7 +12,7 @@ package struct PartStore: Sendable {
 /// The part files of unfinished downloads.
 extension PartStore {
     /// The number of abandoned parts that one call reads.
-    private static let abandonedPartsMax = 500
+    package static let abandonedPartsMax = 500
 
     /// Keeps the part files of running attempts for the next attempts; stale fences change nothing.
     func recordCheckpoints(
@@ -190,9 +190,14 @@ extension PartStore {
         )
     }
 
-    /// Returns some of the part files that no attempt will resume.
-    package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
-        try await database.fetch(AbandonedPart.self, Self.selectAbandoned(where: "true"))
+    /// Returns the next part files that no attempt will resume, by fence after `position`.
+    package func abandonedParts(
+        after position: Fence? = nil
+    ) async throws(StoreError) -> [AbandonedPart] {
+        try await database.fetch(
+            AbandonedPart.self,
+            Self.selectAbandoned(where: "b.fence > \(position?.rawValue ?? .min)")
+        )
     }
 
     /// Selects the first abandoned parts `b` that meet `condition`.

@@ -90,10 +90,7 @@ extension QueueStore {
             ),
             -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
             -- rescue from missing the attempts made below.
-            alive AS MATERIALIZED (
-                SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
-                FOR KEY SHARE
-            ),
+            alive AS MATERIALIZED (\(WorkerTransactions.standing(of: fences.incarnation))),
             -- 3. Addressed by the physical place of the rows just locked: the plan of a join by key
             -- would follow the statistics of the queue, which are mostly those of an empty one. A
             -- run that changed just before it was locked is not found, and only what is found counts.

@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -11,7 +12,7 @@ package struct ErasureStore: Sendable {
 extension ErasureStore {
     /// The maximum time that an erasure waits for subscribers that do not answer.
     private static let erasureDelayMax: Duration = .seconds(3600)
-    /// The number of sessions handled by one call.
+    /// The number of sessions looked at by one call.
     private static let erasureSessionsMax = 100
     /// The maximum number of tasks handled by one call, and of a session's events it removes at
     /// once.
@@ -21,8 +22,11 @@ extension ErasureStore {
     package struct Erased: Sendable {
         /// The number of sessions that are gone.
         package let sessions: Int
-        /// Whether the next call finds more: sessions behind them, or events of a large one.
+        /// Whether a call for the same place finds more: sessions behind them, or events of a
+        /// large one.
         package let isMore: Bool
+        /// The last session looked at; nil when there is none after it.
+        package let position: SessionID?
     }
 
     /// Begins the erasure of invalidated ephemeral sessions that have no work and no deliveries
@@ -31,11 +35,19 @@ extension ErasureStore {
     /// Resume data that their tasks left for other tasks is given up first, so that nothing looks
     /// for a file whose task is gone.
     ///
+    /// Only the first sessions after `position` are looked at: those that wait for something else,
+    /// such as a task that continues with their bytes, may be many. None has waited for subscribers
+    /// longer than at `latest`, however far ahead the database's clock is.
+    ///
     /// - Returns: ended tasks whose files are to be removed, at most ``erasureTasksMax``.
-    package func tasksToErase() async throws(StoreError) -> [TaskRemains] {
+    package func tasksToErase(
+        after position: SessionID? = nil,
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> [TaskRemains] {
+        let erasable = Self.erasable(after: position, latest)
         let rows = try await database.run([
             """
-            WITH \(Self.erasable),
+            WITH \(erasable),
             gone AS (
                 DELETE FROM resume_data WHERE id = ANY (ARRAY(
                     SELECT r.id
@@ -56,7 +68,7 @@ extension ErasureStore {
             SELECT part_fence, source_task_id FROM gone ON CONFLICT (fence) DO NOTHING
             """,
             """
-            WITH \(Self.erasable),
+            WITH \(erasable),
             \(Self.needed)
             SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence,
                 NULL::timestamptz AS finished_at
@@ -79,10 +91,18 @@ extension ErasureStore {
 
     /// Erases tasks whose files are gone, and the sessions without any remaining task; of a session
     /// with many events, only the oldest events.
+    ///
+    /// `position` and `latest` are those of ``tasksToErase(after:notAfter:)``.
     @discardableResult
-    package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Erased {
+    package func erase(
+        _ tasks: [TaskID],
+        after position: SessionID? = nil,
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Erased {
         let ids = tasks.map(\.uuid)
+        let drained = Self.drained(after: position, latest)
         let rows = try await database.run([
+            Self.waiting(after: position),
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
@@ -101,7 +121,7 @@ extension ErasureStore {
             // So that no counts are left to fold for a session that is gone.
             CountStore.fold,
             """
-            WITH \(Self.drained),
+            WITH \(drained),
             long AS MATERIALIZED (
                 SELECT session_id, first FROM drained
                 WHERE last - first >= \(Self.erasureTasksMax) LIMIT 1
@@ -111,7 +131,7 @@ extension ErasureStore {
                 AND last_sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
             """,
             """
-            WITH \(Self.drained),
+            WITH \(drained),
             empty AS MATERIALIZED (
                 SELECT session_id FROM drained
                 WHERE first IS NULL OR last - first < \(Self.erasureTasksMax)
@@ -164,16 +184,19 @@ extension ErasureStore {
             """,
         ])
         let sessions = rows[rows.count - 1].affectedCount
+        let isFull = rows[0].count == Self.erasureSessionsMax
         return Erased(
             sessions: sessions,
-            isMore: sessions == Self.erasureSessionsMax || rows[rows.count - 2].affectedCount > 0
+            isMore: sessions == Self.erasureSessionsMax || rows[rows.count - 2].affectedCount > 0,
+            position: isFull ? try rows[0].last?.session("session_id") : nil
         )
     }
 
     /// The sessions that can be erased and have no remaining task, with the numbers of their oldest
     /// and newest events.
-    private static let drained: Query = """
-        \(erasable),
+    private static func drained(after position: SessionID?, _ latest: Date?) -> Query {
+        """
+        \(erasable(after: position, latest)),
         drained AS MATERIALIZED (
             SELECT e.session_id,
                 (\(EventRuns.selectOldest("r.first_sequence", of: "e.session_id"))) AS first,
@@ -189,27 +212,40 @@ extension ErasureStore {
                     WHERE s.id = e.session_id LIMIT 1) IS NULL
         )
         """
+    }
 
-    /// The sessions that can be erased now: all their tasks have ended, and their subscribers were
-    /// told or have used up their time.
-    private static let erasable: Query = """
+    /// Selects the first sessions after a place that wait for their erasure.
+    private static func waiting(after position: SessionID?) -> Query {
+        """
+        SELECT x.session_id, x.begun_at FROM erasure x
+        WHERE x.session_id > \(position?.uuid ?? UUID.zero)
+        ORDER BY x.session_id LIMIT \(erasureSessionsMax)
+        """
+    }
+
+    /// The first sessions after a place that can be erased now: all their tasks have ended, and
+    /// their subscribers were told or have used up their time.
+    private static func erasable(after position: SessionID?, _ latest: Date?) -> Query {
+        """
+        waiting AS MATERIALIZED (\(waiting(after: position))),
         erasable AS MATERIALIZED (
             SELECT x.session_id
-            FROM erasure x
+            FROM waiting x
             JOIN session s ON s.id = ANY (ARRAY[x.session_id])
             JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
             -- What the end of a session has left to do needs its rows.
             WHERE p.outstanding = 0
                 AND (SELECT c.session_id FROM cancellation c
                     WHERE c.session_id = x.session_id) IS NULL
-                AND (x.begun_at < now() - \(erasureDelayMax.milliseconds) * interval '1 ms'
+                AND (x.begun_at < least(now(), \(latest))
+                        - \(erasureDelayMax.milliseconds) * interval '1 ms'
                     OR NOT EXISTS (
                         SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
                         WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
                             AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
-            ORDER BY x.session_id LIMIT \(erasureSessionsMax)
         )
         """
+    }
 
     /// The empty sessions as an array, so that rows are looked up one by one: a join with a mostly
     /// empty set may be planned as a scan of a whole table.

@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 
 /// The partitions of the logs by time.
@@ -72,9 +73,12 @@ extension PartitionStore {
     }
 
     /// Returns the partitions whose youngest row is older than `retention`, from the oldest.
+    ///
+    /// No row is older than at `latest`, however far ahead the database's clock is.
     package func expiredPartitions(
         of log: PartitionedLog,
-        olderThan retention: Duration
+        olderThan retention: Duration,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> [String] {
         let rows = try await database.run(
             """
@@ -85,7 +89,7 @@ extension PartitionStore {
                     AND c.relname ~ ('^' || \(log.rawValue) || '_[0-9]{8}$')
             ) x
             WHERE (to_date(right(x.name, 8), 'YYYYMMDD') + 7)::timestamp AT TIME ZONE 'UTC'
-                <= now() - \(retention.milliseconds) * interval '1 ms'
+                <= least(now(), \(latest)) - \(retention.milliseconds) * interval '1 ms'
             ORDER BY x.name
             """
         )
@@ -112,17 +116,21 @@ extension PartitionStore {
 
     /// Removes a batch of old rows whose week had no partition, from the oldest.
     ///
+    /// No row is older than at `latest`, however far ahead the database's clock is.
+    ///
     /// - Returns: the number of rows removed; zero also when another instance is doing this.
     package func pruneDefaultPartition(
         of log: PartitionedLog,
-        olderThan retention: Duration
+        olderThan retention: Duration,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
             DELETE FROM \(identifier: log.rawValue + "_default") WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM \(identifier: log.rawValue + "_default")
                 WHERE \(identifier: log.time)
-                        < now() - \(retention.milliseconds) * interval '1 ms'
+                        < least(now(), \(latest))
+                            - \(retention.milliseconds) * interval '1 ms'
                     AND \(Self.isElected(for: .defaultPartitions))
                 ORDER BY \(identifier: log.time) LIMIT \(RetentionStore.sweepMax)))
             """

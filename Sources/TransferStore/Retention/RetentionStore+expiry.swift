@@ -11,15 +11,19 @@ extension RetentionStore {
     /// Examines a batch of sessions for those with tasks that were created long enough ago to
     /// expire, by reading one index row for each.
     ///
+    /// No task is older than at `latest`, however far ahead the database's clock is; that is so
+    /// wherever a removal of this store is given it.
+    ///
     /// - Returns: those sessions, and the last session examined, nil when there is none after it;
     ///   nothing also when another instance is doing this.
     package func sessionsToExpire(
-        after position: SessionID?
+        after position: SessionID?,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> (sessions: [SessionID], position: SessionID?) {
         let rows = try await database.run(
             """
             WITH page AS MATERIALIZED (
-                SELECT s.id, \(cutoff) AS cutoff FROM session s
+                SELECT s.id, \(cutoff(latest)) AS cutoff FROM session s
                 WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(PartitionStore.isElected(for: .tasks))
                 ORDER BY s.id LIMIT \(Self.expirySessionsMax)
             )
@@ -49,12 +53,13 @@ extension RetentionStore {
     package func tasksToExpire(
         of session: SessionID,
         after position: TaskID?,
-        holdMax: Duration
+        holdMax: Duration,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> ExpiringTasks {
         let rows = try await database.run(
             """
             WITH owner AS MATERIALIZED (
-                SELECT s.id, \(cutoff) AS cutoff,
+                SELECT s.id, \(cutoff(latest)) AS cutoff,
                     p.generation + (p.outstanding = 0)::int AS generation,
                     -- Up to where the slowest subscriber was told everything.
                     (SELECT min(d.acknowledged_sequence)
@@ -88,7 +93,8 @@ extension RetentionStore {
                 FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
-                        OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')
+                        OR o.finished_at < least(now(), \(latest))
+                            - \(holdMax.milliseconds) * interval '1 ms')
             ),
             -- What a failure left for a retry goes first; the task follows when its file is gone.
             given_up AS (
@@ -103,7 +109,7 @@ extension RetentionStore {
                 SELECT d.* FROM due d
                 WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = d.id)
                     AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
-                    AND (\(Self.holdingCopy(of: "d.id", within: holdMax))) IS NULL
+                    AND (\(Self.holdingCopy(of: "d.id", within: holdMax, latest))) IS NULL
             )
             SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence,
                 c.finished_at, x.looked_at, x.last
@@ -126,11 +132,15 @@ extension RetentionStore {
 
     /// Returns the query for a copy of a task's result that has not ended, and was submitted within the
     /// time.
-    private static func holdingCopy(of task: Query, within time: Duration) -> Query {
+    private static func holdingCopy(
+        of task: Query,
+        within time: Duration,
+        _ latest: Date?
+    ) -> Query {
         """
         SELECT h.task_id FROM result_hold h
         WHERE h.source_task_id = \(task) AND h.task_id >= \(firstTask(
-                createdAt: "now() - \(time.milliseconds) * interval '1 ms'"))
+                createdAt: "least(now(), \(latest)) - \(time.milliseconds) * interval '1 ms'"))
             AND (SELECT e.task_id FROM outcome e WHERE e.task_id = h.task_id) IS NULL
         LIMIT 1
         """
@@ -256,7 +266,9 @@ extension RetentionStore {
     /// tasks left for themselves goes with them.
     ///
     /// - Returns: the number given up; their files are then ``abandonedParts()``.
-    package func expireResumeData() async throws(StoreError) -> Int {
+    package func expireResumeData(
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
             WITH gone AS (
@@ -264,7 +276,7 @@ extension RetentionStore {
                     SELECT r.id FROM resume_data r
                     JOIN task t ON t.id = ANY (ARRAY[r.source_task_id])
                     JOIN session s ON s.id = ANY (ARRAY[t.session_id])
-                    WHERE r.created_at < \(cutoff) AND r.id <> r.source_task_id AND \(PartitionStore.isElected(for: .resumeData))
+                    WHERE r.created_at < \(cutoff(latest)) AND r.id <> r.source_task_id AND \(PartitionStore.isElected(for: .resumeData))
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING part_fence, source_task_id
             )
@@ -275,10 +287,10 @@ extension RetentionStore {
         return rows.affectedCount
     }
 
-    /// The time before which a task of a session `s` must have ended to be no longer kept.
-    private var cutoff: Query {
+    /// Returns the time before which a task of a session `s` must have ended to be no longer kept.
+    private func cutoff(_ latest: Date?) -> Query {
         """
-        now() - coalesce(s.result_retention_ms, \(database.settings.resultRetention.milliseconds))
+        least(now(), \(latest)) - coalesce(s.result_retention_ms, \(database.settings.resultRetention.milliseconds))
             * interval '1 ms'
         """
     }

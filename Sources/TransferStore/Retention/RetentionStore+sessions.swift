@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -16,11 +16,12 @@ extension RetentionStore {
     ///
     /// A subscriber that has not received everything is told so, as by ``recordExpired(_:lease:)``.
     /// The log of their deliveries is removed with the events, by
-    /// ``pruneDeliveryLog(olderThan:after:)``. Sessions behind one with which `subscriptionsMax`
-    /// subscriptions are reached are left for the next call.
+    /// ``pruneDeliveryLog(olderThan:after:notAfter:)``. Sessions behind one with which
+    /// `subscriptionsMax` subscriptions are reached are left for the next call.
     package func pruneSessions(
         endedBefore retention: Duration,
         after position: SessionID?,
+        notAfter latest: Date? = nil,
         subscriptionsMax: Int = Self.sessionSubscriptionsMax
     ) async throws(StoreError) -> Sweep<SessionID> {
         let rows = try await database.run(
@@ -37,7 +38,8 @@ extension RetentionStore {
                         SELECT b.id FROM (\(Fragment.selectSubscriptions("b.id"))) b
                         LIMIT \(subscriptionsMax)) b) AS subscriptions
                 FROM page s
-                WHERE s.invalidated_at < now() - \(retention.milliseconds) * interval '1 ms'
+                WHERE s.invalidated_at < least(now(), \(latest))
+                        - \(retention.milliseconds) * interval '1 ms'
                     AND \(Self.isNothingKept(ofSession: "s.id", tenant: "s.tenant_id"))
             ),
             chosen AS MATERIALIZED (
@@ -106,7 +108,8 @@ extension RetentionStore {
     /// `idle` and of which no task is outstanding: their clients are gone and will not end them.
     package func endIdleSessions(
         idle: Duration,
-        after position: SessionID?
+        after position: SessionID?,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> Sweep<SessionID> {
         let rows = try await database.run(
             """
@@ -125,7 +128,8 @@ extension RetentionStore {
                     AND coalesce(
                         (SELECT r.occurred_at FROM event_run r WHERE r.session_id = p.id
                             ORDER BY r.last_sequence DESC LIMIT 1),
-                        p.created_at) < now() - \(idle.milliseconds) * interval '1 ms'
+                        p.created_at)
+                        < least(now(), \(latest)) - \(idle.milliseconds) * interval '1 ms'
             ),
             counter AS (
                 UPDATE session_progress p SET
@@ -171,13 +175,15 @@ extension RetentionStore {
     ///
     /// - Returns: whether there was one; false also when another instance is doing this.
     package func pruneSubscriptions(
-        deletedBefore retention: Duration
+        deletedBefore retention: Duration,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
             WITH gone AS MATERIALIZED (
                 SELECT b.id FROM subscription b
-                WHERE b.deleted_at < now() - \(retention.milliseconds) * interval '1 ms'
+                WHERE b.deleted_at < least(now(), \(latest))
+                        - \(retention.milliseconds) * interval '1 ms'
                     AND \(PartitionStore.isElected(for: .subscriptions))
                 ORDER BY b.deleted_at LIMIT 1
             ),

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -59,7 +59,8 @@ extension RetentionStore {
     /// A row that reports expired events is kept as long as an event.
     package func pruneDeliveryLog(
         olderThan retention: Duration,
-        after position: DeliveryID?
+        after position: DeliveryID?,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> Sweep<DeliveryID> {
         // Identifiers are in the order of time. A clock that is wrong only moves the work.
         let end = UUID.version7(at: Date() - Double(retention.milliseconds) / 1000)
@@ -69,8 +70,8 @@ extension RetentionStore {
                 SELECT l.id,
                     (\(EventRuns.select("1", of: "l.session_id", holding: "l.sequence"))) IS NULL
                     -- It may be the row of a message that was tried long before.
-                    AND (l.state <> 'expired' OR l.died_at
-                        < now() - \(retention.milliseconds) * interval '1 ms') AS is_of_none
+                    AND (l.state <> 'expired' OR l.died_at < least(now(), \(latest))
+                        - \(retention.milliseconds) * interval '1 ms') AS is_of_none
                 FROM delivery_log l
                 WHERE (\(position?.uuid)::uuid IS NULL OR l.id > \(position?.uuid))
                     AND l.id < \(end) AND \(PartitionStore.isElected(for: .deliveryLog))

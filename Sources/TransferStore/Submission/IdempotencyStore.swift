@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 package import TransferModel
 import TransferSecrets
@@ -152,16 +153,19 @@ extension IdempotencyStore {
         }
     }
 
-    /// Removes some of the keys older than ``idempotencyRetention``.
+    /// Removes some of the keys older than ``idempotencyRetention``; none is older than at
+    /// `latest`, however far ahead the database's clock is.
     ///
     /// - Returns: the number of removed keys; there may be more after a full batch.
-    package func pruneIdempotencyKeys() async throws(StoreError) -> Int {
+    package func pruneIdempotencyKeys(
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
             DELETE FROM idempotency_key WHERE (tenant_id, key) IN (
                 SELECT tenant_id, key FROM idempotency_key
                 WHERE created_at
-                    < now() - \(Self.idempotencyRetention.milliseconds) * interval '1 ms'
+                    < least(now(), \(latest)) - \(Self.idempotencyRetention.milliseconds) * interval '1 ms'
                 ORDER BY created_at LIMIT \(Self.idempotencyPruneMax)
                 FOR UPDATE SKIP LOCKED)
             """

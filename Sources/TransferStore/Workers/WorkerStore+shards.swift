@@ -4,12 +4,14 @@ package import TransferModel
 extension WorkerStore {
     /// Takes free shards for a worker, up to its share; shards of removed workers are free.
     ///
-    /// Calls run one after the other, so that each sees the current owners: no two workers ever
-    /// have the same shard.
+    /// Calls take shards one after the other, so that each sees the current owners: no two workers
+    /// ever have the same shard. What is answered meanwhile fits into the buffers of a socket, so
+    /// that a worker that was stopped keeps no other from its shards.
     package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
         // The commit is flushed, which is rare: after a crash no worker may find itself the owner
         // of a shard it had given away.
         let rows = try await database.run([
+            database.briefLocks,
             "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
             """
             WITH share AS (
@@ -42,6 +44,25 @@ extension WorkerStore {
             FROM shard s JOIN worker w ON w.incarnation = s.worker
             WHERE w.incarnation = \(incarnation)
             """,
+        ])
+        let hosts = try await hosts(inShardsOf: incarnation)
+        return ShardLease(
+            shards: Set(
+                try rows[3].map { row throws(StoreError) in
+                    Shard(number: Int(try row.decode("number", as: Int16.self)))
+                }
+            ),
+            share: try rows[3].first.map { row throws(StoreError) in
+                Int(try row.decode("share", as: Int64.self))
+            } ?? Shard.count,
+            hosts: hosts
+        )
+    }
+
+    private func hosts(
+        inShardsOf incarnation: Int32
+    ) async throws(StoreError) -> [HostKey: HostState] {
+        let rows = try await database.run(
             """
             SELECT h.host_key, h.connections_max, h.connections
             FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.host_key"))
@@ -49,10 +70,10 @@ extension WorkerStore {
                 AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
             -- Hosts with an operator's bound come first and are never left out.
             ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
-            """,
-        ])
+            """
+        )
         var hosts: [HostKey: HostState] = [:]
-        for row in rows[3] {
+        for row in rows {
             hosts[HostKey(rawValue: try row.decode("host_key"))] = HostState(
                 maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
                     .map(Int.init),
@@ -60,17 +81,7 @@ extension WorkerStore {
                     .map(Int.init)
             )
         }
-        return ShardLease(
-            shards: Set(
-                try rows[2].map { row throws(StoreError) in
-                    Shard(number: Int(try row.decode("number", as: Int16.self)))
-                }
-            ),
-            share: try rows[2].first.map { row throws(StoreError) in
-                Int(try row.decode("share", as: Int64.self))
-            } ?? Shard.count,
-            hosts: hosts
-        )
+        return hosts
     }
 
     /// Returns the number of connections that other workers still have to the hosts of a worker's

@@ -53,7 +53,9 @@ extension WorkerStore {
             [.unsynced],
             """
             WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
-            UPDATE worker w SET heartbeat_at = clock.now, alive_since = CASE
+            UPDATE worker w SET heartbeat_at = clock.now,
+                -- A clock that was set back must not make the worker one that was never heard.
+                started_at = least(w.started_at, clock.now - interval '1 ms'), alive_since = CASE
                 WHEN w.heartbeat_at BETWEEN clock.now - \(Self.interval(lease / 2)) AND clock.now
                     THEN w.alive_since ELSE clock.now END
             FROM clock WHERE w.incarnation = \(incarnation)
@@ -62,7 +64,7 @@ extension WorkerStore {
         return rows.affectedCount == 1
     }
 
-    private static func interval(_ duration: Duration) -> Query {
+    static func interval(_ duration: Duration) -> Query {
         "\(duration.milliseconds) * interval '1 ms'"
     }
 
@@ -71,7 +73,7 @@ extension WorkerStore {
     /// Its own heartbeats must have had no gap for a lease: then the database could be reached by
     /// all workers, and a living one had its heartbeat recorded too. A heartbeat ahead of the clock
     /// was recorded before the clock was set back, and counts as silent for that long.
-    private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
+    static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
         """
         SELECT v.incarnation FROM worker v JOIN worker me ON me.incarnation = \(incarnation)
         WHERE v.incarnation <> me.incarnation
@@ -147,6 +149,8 @@ extension WorkerStore {
                 pendingRenames: []
             )
         }
+        try await WorkerTransactions(database: database)
+            .end(ofWorkersSilentFor: lease, heardBy: identity.incarnation)
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
         let first = fences.first.rawValue

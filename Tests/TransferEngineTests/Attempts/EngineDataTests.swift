@@ -208,6 +208,60 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.count == (isIdempotent ? 1 : 0))
     }
 
+    /// The worker stops while the origin has the request, or has redirected it already.
+    @Test(arguments: [TransferRequest.Kind.download, .upload, .data], [true, false])
+    func aStoppedWorkerLeavesWhatMayBeSentTwice(
+        kind: TransferRequest.Kind,
+        isRedirected: Bool
+    ) async throws {
+        let fixture = try await fixture()
+        let waiting = OriginScript([.wait(OriginGate()), .close])
+        fixture.origin.when(
+            "/data",
+            isRedirected ? .response(303, headers: [("Location", "/end")]) : waiting
+        )
+        fixture.origin.when("/end", waiting)
+        var ids: [TaskID] = []
+        for isIdempotent in [true, false] {
+            ids.append(
+                try await fixture.submit(
+                    fixture.origin.url("/data"),
+                    to: EngineFixture.ephemeral
+                ) {
+                    $0.request = TransferRequest(kind: kind, method: "POST", upload: .data([1]))
+                    $0.options.isIdempotent = isIdempotent
+                }
+            )
+        }
+        try await fixture.withEngine { _ in
+            await fixture.origin.log.arrived(2, at: isRedirected ? "/end" : "/data")
+        }
+        let (harmless, harmful) = (
+            try await fixture.task(ids[0]), try await fixture.task(ids[1])
+        )
+        #expect(harmless.state == .queued)
+        #expect(harmless.attempt == 0)
+        #expect(harmful.state == .failed)
+        #expect(harmful.failure?.code == .unknownOutcome)
+    }
+
+    /// What the first origin has acted on would be sent to it again.
+    @Test(arguments: [TransferRequest.Kind.download, .upload, .data])
+    func aRedirectToNowhereIsNoReasonToSendTwice(kind: TransferRequest.Kind) async throws {
+        let fixture = try await fixture()
+        let nowhere = try HeldPort()
+        defer { withExtendedLifetime(nowhere) {} }
+        fixture.origin.when("/data", .redirect(303, to: "http://127.0.0.1:\(nowhere.number)/"))
+        let id = try await fixture.submit(fixture.origin.url("/data"), to: EngineFixture.ephemeral)
+        {
+            $0.request = TransferRequest(kind: kind, method: "POST", upload: .data([1]))
+            $0.options.waitsForConnectivity = false
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.failure?.code == .unknownOutcome)
+        #expect(fixture.origin.log.now.requests(at: "/data").count == 1)
+    }
+
     /// Rows and files of all kinds of tasks, ended, running and waiting, are gone; a file with a
     /// name stays.
     @Test func afterAnEphemeralSessionNothingIsLeft() async throws {

@@ -43,7 +43,8 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(task.bytesReceived == 100_000)
         #expect(task.result?.contentEncoding == nil)
-        #expect(task.result?.isLengthVerified == true)
+        // Nobody tells whether the coded stream has ended.
+        #expect(task.result?.isLengthVerified == false)
         #expect(task.result?.fields["x-own"] == "kept")
         #expect(try fixture.content(task) == [UInt8](repeating: 0, count: 100_000))
         let asked = fixture.origin.log.now.requests.first?["Accept-Encoding"] ?? ""
@@ -77,6 +78,20 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
             .response(headers: [("Content-Encoding", "gzip")], body: .text("not gzip"))
+        ) {
+            $0.options.decompresses = true
+        }
+        #expect(task.failure?.code == .badResponse)
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test func aBodyOfSeveralCodedStreamsFails() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(
+            .response(
+                headers: [("Content-Encoding", "gzip")],
+                body: .bytes(Self.bomb.bytes + Self.bomb.bytes)
+            )
         ) {
             $0.options.decompresses = true
         }

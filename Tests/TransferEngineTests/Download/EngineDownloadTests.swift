@@ -162,7 +162,7 @@ import TransferTestSupport
 
     @Test(arguments: [
         [("Content-Length", "10"), ("Content-Length", "20")], [("Content-Length", "-1")],
-        [("Content-Length", "ten")],
+        [("Content-Length", "ten")], [("Content-Length", "99999999999999999999999")],
     ])
     func aLengthThatMakesNoSenseIsABadResponse(
         headers: [(name: String, value: String)]
@@ -175,10 +175,7 @@ import TransferTestSupport
         #expect(fixture.files().isEmpty)
     }
 
-    @Test(arguments: [
-        .response(body: body), .closeDelimited(body),
-        OriginScript([.head(200, [("Content-Length", "99999999999999999999999")]), .close]),
-    ])
+    @Test(arguments: [OriginScript.response(body: body), .closeDelimited(body)])
     func aFileBeyondTheLimitIsRefused(script: OriginScript) async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(script, configure: { $0.fileBytesMax = 100_000 })

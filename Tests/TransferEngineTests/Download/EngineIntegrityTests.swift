@@ -178,6 +178,34 @@ import TransferTestSupport
         }
         #expect(task.failure?.code == (difference == 0 ? nil : .fileTooLarge))
     }
+
+    /// A redirect, an error that passes and one that does not.
+    @Test(arguments: [302, 503, 404])
+    func theTasksOwnLimitIsThatOfTheFile(status: Int) async throws {
+        let fixture = try await EngineFixture()
+        let file = OriginScript.response(body: .text("0123456789"))
+        fixture.origin.when("/small", file)
+        fixture.origin.when("/file") { request in
+            guard request.numberAtPath == 1 else { return file }
+            return .response(
+                status,
+                headers: [("Location", "/small")],
+                body: .random(seed: 41, size: 3000)
+            )
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.options.sizeMax = 100
+            $0.options.retryDelayBase = .milliseconds(100)
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        guard status != 404 else {
+            #expect(task.failure?.code == .httpStatus)
+            #expect(task.failure?.httpStatus == 404)
+            return
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == Array("0123456789".utf8))
+    }
 }
 
 /// The options of sessions and tasks for their transfer.

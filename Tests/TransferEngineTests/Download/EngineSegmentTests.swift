@@ -218,6 +218,38 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
+    /// The first connection breaks, at once or after further bytes.
+    @Test(arguments: [0, 100_000])
+    func aRefusedPartIsNotWhyTheFirstConnectionBroke(brought: Int) async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        let broken = OriginScript([
+            .head(200, SegmentedFile.fields + [("Content-Length", "\(SegmentedFile.size)")]),
+            .body(SegmentedFile.body, 0..<SegmentedFile.front), .wait(gate),
+            .body(SegmentedFile.body, SegmentedFile.front..<SegmentedFile.front + brought), .close,
+        ])
+        fixture.origin.when("/file") { request in
+            switch request.numberAtPath {
+            case 1: broken
+            case 2: .response(403)
+            default: .file(SegmentedFile.body, etag: SegmentedFile.etag, for: request)
+            }
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine(SegmentedFile.once) { _ in
+            await fixture.origin.log.arrived(2, at: "/file")
+            await fixture.origin.log.wait { $0.connectionsOpen == 1 }
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(try await Self.attempts(fixture, task).first?.failure?.code == .lengthMismatch)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        let again = fixture.origin.log.now.requests(at: "/file").dropFirst(2).first
+        #expect(again?["If-Range"] == SegmentedFile.etag)
+        try await fixture.expectNoParts()
+    }
+
     private static func part(
         _ contentRange: String,
         _ bytes: Range<Int>

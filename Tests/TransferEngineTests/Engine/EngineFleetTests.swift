@@ -24,6 +24,37 @@ import TransferTestSupport
         return counts
     }
 
+    /// As when another worker was stopped while it took some.
+    @Test func whoCannotTakeShardsClaimsFromThoseThatItHas() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let holder = try await TestDatabase.current.connection()
+        try await fixture.withEngine { _ in
+            try await fixture.expectCompletion([
+                try await fixture.submit(fixture.origin.url("/file"))
+            ])
+            try await holder.executeScript(
+                """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(x'73686172'::integer, hashtext(current_schema()))
+                """
+            )
+            try await eventually("the worker waits for its turn to take shards") {
+                try await !holder.execute(
+                    """
+                    SELECT 1 AS one FROM pg_locks
+                    WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))
+                    """
+                ).isEmpty
+            }
+            let id = try await fixture.submit(fixture.origin.url("/file"))
+            try await eventually("the task has ended", within: .seconds(60)) {
+                try await fixture.task(id).state == .completed
+            }
+            try await holder.executeScript("ROLLBACK")
+        }
+    }
+
     /// Hosts change workers while their tasks run, and never does one have more connections than it
     /// may.
     @Test func aHostsCapHoldsWhenTheHostChangesHands() async throws {

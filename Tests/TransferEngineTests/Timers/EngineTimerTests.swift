@@ -117,12 +117,33 @@ import TransferTestSupport
         }
     }
 
+    /// A service that starts during an outage does not know of it before its first probe ends.
+    @Test func whatNeedsTheNetworkWaitsForTheFirstProbe() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when(
+            "/probe",
+            OriginScript([.wait(gate), .head(200, [("Content-Length", "0")])])
+        )
+        try await fixture.submitRequest(Self.task) { $0.requiresNetworkConnectivity = true }
+        let probe = fixture.origin.url("/probe")
+        try await fixture.withEngine {
+            $0.networkProbeURL = probe
+        } _: { engine in
+            #expect(!engine.isNetworkReachable)
+            try await eventually("it waits") { try await waits(fixture) == [.network] }
+            gate.open()
+            #expect(try await launched(fixture).state == .launched)
+        }
+        #expect(NetworkStatus(isProbed: false).isReachable)
+    }
+
     @Test func aProbeThatGetsNoResponseHoldsBackWhatNeedsTheNetwork() async throws {
         let fixture = try await EngineFixture()
         try await fixture.submitRequest(Self.task) { $0.requiresNetworkConnectivity = true }
         let curl = try CurlLoop(name: "probe")
         defer { curl.stop() }
-        let status = NetworkStatus()
+        let status = NetworkStatus(isProbed: true)
         let probe = NetworkProbe(
             url: fixture.origin.url("/probe"),
             curl: curl,

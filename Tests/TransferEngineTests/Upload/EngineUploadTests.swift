@@ -278,6 +278,19 @@ import TransferTestSupport
         #expect(kept == Self.body.bytes(in: 0..<TransferRequest.Kind.upload.answerBytesMax))
     }
 
+    @Test func aLongRedirectSaysNothingOfTheNextAnswer() async throws {
+        let fixture = try await EngineFixture()
+        let closed = try HeldPort()
+        let task = try await upload(fixture, .data([1])) { _ in
+            .response(
+                303,
+                headers: [("Location", "http://127.0.0.1:\(closed.number)/")],
+                body: Self.body
+            )
+        }
+        #expect(task.failure?.code == .couldNotConnect)
+    }
+
     @Test func cancellingStopsTheBytes() async throws {
         let fixture = try await EngineFixture()
         // More than the sockets' buffers hold.

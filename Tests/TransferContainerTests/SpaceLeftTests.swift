@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferContainer
+
+/// The space that a database on the same disk keeps.
+@Suite struct SpaceLeftTests {
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func noTransferTakesTheSpaceOfTheDatabase() throws {
+        let folder = try TestFolder("space")
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=8m") == 0 else {
+            try Test.cancel("this system does not let root mount: errno \(errno)")
+        }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let container = try Container(
+            directory: "\(folder.path)/containers",
+            besideDatabaseIn: folder.path
+        )
+        let left: Int64 = (8 << 20) / 16
+        #expect(container.spaceLeft == left)
+        let tenant = TenantID(UUID())
+        let place = Container.Place("part", tenant: tenant)
+        try container.prepareDirectory(of: place)
+        let part = try PartFile(place, fence: Fence(rawValue: 1), in: container)
+        let free = try container.space().free
+        #expect(throws: StorageError(operation: "fallocate", errno: ENOSPC)) {
+            _ = try part.beginSegments(total: free - left / 2)
+        }
+        #expect(container.isOver(.storageFull))
+
+        let bytes = [UInt8](repeating: 1, count: 64 << 10)
+        #expect(throws: StorageError(operation: "statvfs", errno: ENOSPC)) {
+            while true { try bytes.withUnsafeBytes { try part.write($0) } }
+        }
+        #expect(try container.space().free > left / 2)
+        #expect(!container.isOver(.storageFull))
+        #expect(throws: StorageError(operation: "statvfs", errno: ENOSPC)) {
+            let other = Container.Place("other", tenant: tenant)
+            _ = try PartFile(other, fence: Fence(rawValue: 2), in: container)
+        }
+        try part.clear()
+        #expect(part.bytesWritten == 0)
+        #expect(container.isOver(.storageFull))
+    }
+
+    @Test func withoutADatabaseOnTheDiskNothingIsLeft() throws {
+        let folder = try TestFolder("space")
+        let container = try Container(directory: folder.path, besideDatabaseIn: "/proc")
+        #expect(container.spaceLeft == 0)
+        #expect(container.isOver(.storageFull))
+    }
+
+    /// Whoever looks for the files finds others, or none, until the service opens it again.
+    @Test func aDirectoryThatWasReplacedIsAFailure() throws {
+        let folder = try TestFolder("replaced")
+        let path = "\(folder.path)/containers"
+        let container = try Container(directory: path)
+        #expect(container.isInPlace)
+        #expect(rename(path, "\(path)-1") == 0)
+        #expect(!container.isInPlace)
+        #expect(!container.isOver(.storageFailure))
+        #expect(mkdir(path, 0o750) == 0)
+        #expect(!container.isInPlace)
+        #expect(rename("\(path)-1", path) == 0)
+        #expect(container.isInPlace)
+        #expect(container.isOver(.storageFailure))
+    }
+}
