@@ -12,13 +12,7 @@ package enum LaunchDecision: Equatable, Sendable {
     /// Decides what is done about `request` under these conditions.
     package init(_ request: DueRequest, _ conditions: LaunchConditions = LaunchConditions()) {
         let facts = request.facts
-        // A launch that is repeated comes before its next occurrence, and does not replace it.
-        let isEarly = request.occurrenceAt > facts.now
-        let next = request.recurrence.flatMap { recurrence in
-            isEarly
-                ? request.occurrenceAt
-                : recurrence.next(after: request.occurrenceAt, now: facts.now)
-        }
+        let next = request.recurrence?.next(after: request.occurrenceAt, now: facts.now)
         // The time that the client wants between two launches is no lateness.
         var expectedAt = request.occurrenceAt
         if let least = request.minInterval, let last = facts.lastLaunchedAt {

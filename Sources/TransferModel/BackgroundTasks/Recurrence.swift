@@ -40,26 +40,36 @@ package struct Recurrence: Equatable, Sendable {
     }
 
     /// Returns the first occurrence of a request that is submitted at `now` and may begin at
-    /// `earliest`.
+    /// `earliest`; nil if there is none by the end of year 9999.
     package func first(earliest: Date?, now: Date) -> Date? {
         switch rule {
-        case .every: earliest ?? now
+        case .every: return delayable(earliest ?? now)
         // An occurrence at the earliest begin itself counts, and none that is past.
         case .cron(let cron, let zone):
-            cron.next(after: earliest.map { max($0 - 1, now) } ?? now, in: zone)
+            return delayable(cron.next(after: earliest.map { max($0 - 1, now) } ?? now, in: zone))
         }
     }
 
     /// Returns the occurrence after `occurrence`, and, unless all missed ones are wanted, after
-    /// `now`.
+    /// `now`; nil if there is none by the end of year 9999.
     package func next(after occurrence: Date, now: Date) -> Date? {
         let base = missed == .all ? occurrence : max(occurrence, now)
         switch rule {
         case .every(let interval):
             let period = interval / .seconds(1)
             let count = (base.timeIntervalSince(occurrence) / period).rounded(.down) + 1
-            return occurrence + count * period
-        case .cron(let cron, let zone): return cron.next(after: base, in: zone)
+            return delayable(occurrence + count * period)
+        case .cron(let cron, let zone): return delayable(cron.next(after: base, in: zone))
         }
+    }
+
+    /// The first time that RFC 3339, with its four digits for a year, cannot write.
+    private static let timesEnd = Date(timeIntervalSince1970: 253_402_300_800)
+
+    /// Returns an occurrence whose launch has a time that can be written even after the longest
+    /// delay; nil for any other.
+    private func delayable(_ occurrence: Date?) -> Date? {
+        guard let occurrence, occurrence + jitter / .seconds(1) < Self.timesEnd else { return nil }
+        return occurrence
     }
 }

@@ -257,6 +257,13 @@ extension RunStore {
                 SELECT r.request_id FROM background_task_run r
                 WHERE \(condition) AND r.accepted_at IS NOT NULL))
             """,
+            // Launches in a row that nobody has accepted end with one that somebody has.
+            """
+            UPDATE background_task_request SET refusals = 0
+            WHERE refusals > 0 AND id = ANY (ARRAY(
+                SELECT r.request_id FROM background_task_run r
+                WHERE \(condition) AND r.accepted_at IS NOT NULL))
+            """,
             """
             UPDATE timer SET due_at = clock_timestamp()
             WHERE due_at > clock_timestamp() AND subject = ANY (ARRAY(
@@ -325,7 +332,7 @@ extension RunStore {
             WITH gone AS (
                 DELETE FROM background_task_run WHERE id = ANY (ARRAY(
                     SELECT r.id FROM background_task_run r
-                    WHERE r.ended_at < clock_timestamp()
+                    WHERE r.ended_at < now()
                             - \(retention.milliseconds) * interval '1 ms'
                         AND NOT r.must_cancel
                     ORDER BY r.ended_at LIMIT \(Self.pruneMax) FOR UPDATE SKIP LOCKED))

@@ -134,7 +134,7 @@ extension AssertionStore {
             """
             DELETE FROM assertion WHERE id = ANY (ARRAY(
                 SELECT a.id FROM assertion a
-                WHERE a.ended_at < clock_timestamp()
+                WHERE a.ended_at < now()
                     - \(retention.milliseconds) * interval '1 ms'
                 ORDER BY a.ended_at LIMIT \(Self.pruneMax) FOR UPDATE SKIP LOCKED))
             """

@@ -57,7 +57,7 @@ extension ClientStore {
                 WHERE r.ended_at IS NULL AND r.client_id = (
                     SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
                 RETURNING r.id, r.client_id, r.identifier, r.request_id, r.launched_at,
-                    r.accepted_at IS NOT NULL OR \(RunStore.isHeard) AS is_accepted
+                    r.occurrence_at, r.accepted_at IS NOT NULL OR \(RunStore.isHeard) AS is_accepted
             ),
             accepted AS (
                 DELETE FROM background_task_request WHERE due_at IS NULL AND id = ANY (ARRAY(
@@ -68,6 +68,25 @@ extension ClientStore {
                 FROM ended e
                 WHERE NOT e.is_accepted AND h.client_id = e.client_id
                     AND h.identifier = e.identifier AND h.last_launched_at = e.launched_at
+                RETURNING h.client_id, h.identifier, e.request_id
+            ),
+            -- One that recurs returns to the time that nobody has taken up.
+            returned AS (
+                UPDATE background_task_request q SET
+                    occurrence_at = e.occurrence_at, due_at = clock_timestamp(),
+                    waits_for = 'client_force_quit', waits_since = clock_timestamp()
+                FROM ended e
+                WHERE NOT e.is_accepted AND num_nulls(e.occurrence_at) = 0
+                    AND q.id = ANY (ARRAY[e.request_id])
+                RETURNING q.id, q.due_at
+            ),
+            \(TimerStore.freed),
+            look AS (
+                INSERT INTO timer (subject, kind, due_at)
+                SELECT id, 'request', due_at FROM returned
+                UNION ALL
+                SELECT id, 'request', due_at FROM freed
+                ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
             )
             DELETE FROM timer WHERE subject = ANY (ARRAY(SELECT e.id FROM ended e))
             """,
@@ -92,7 +111,7 @@ extension ClientStore {
         )
         guard let client = try first(rows[rows.count - 1]) else { return nil }
         // Repeated under the client's lock, for claims that were made beside the force-quit and had
-        // seen the client as it was.
+        // seen the client as it was. Who is still making one then finds out when it records.
         _ = try await database.run([
             Self.lock(id, of: tenant), Self.takeDeliveries(of: id, tenant),
         ])

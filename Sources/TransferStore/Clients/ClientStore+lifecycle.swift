@@ -139,12 +139,30 @@ extension ClientStore {
                 AND a.ended_at IS NULL
             RETURNING a.client_id, a.id, a.name, a.is_leaked, m.assertions_end_at
         ),
+        leaked AS MATERIALIZED (
+            SELECT client_id, name, count(*) AS times FROM dropped WHERE is_leaked
+            GROUP BY client_id, name
+        ),
         leak_row AS (
             INSERT INTO assertion_leak AS l (client_id, name, count, leaked_at)
-            SELECT client_id, name, count(*), clock_timestamp() FROM dropped WHERE is_leaked
-            GROUP BY client_id, name ORDER BY client_id, name
+            SELECT client_id, name, times, clock_timestamp() FROM leaked
+            ORDER BY client_id, name
             ON CONFLICT (client_id, name)
             DO UPDATE SET count = l.count + excluded.count, leaked_at = excluded.leaked_at
+        ),
+        -- Of the names beside these, only as many as are shown.
+        forgotten_leak AS (
+            DELETE FROM assertion_leak WHERE ctid = ANY (ARRAY(
+                SELECT o.row FROM (
+                    SELECT client_id, count(*) AS names FROM leaked GROUP BY client_id
+                ) n CROSS JOIN LATERAL (
+                    SELECT x.ctid AS row FROM assertion_leak x
+                    WHERE x.client_id = n.client_id AND NOT EXISTS (
+                        SELECT 1 FROM leaked k
+                        WHERE k.client_id = x.client_id AND k.name = x.name)
+                    ORDER BY x.leaked_at DESC, x.name
+                    OFFSET greatest(\(Int64(AssertionLeak.namesMax)) - n.names, 0)
+                ) o))
         ),
         lease_row AS (
             DELETE FROM task_owner WHERE task_id = ANY (ARRAY(

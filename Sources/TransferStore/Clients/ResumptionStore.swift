@@ -25,22 +25,12 @@ extension ResumptionStore {
     /// - Returns: whether there are more pages.
     /// - Throws: why nothing could be done.
     package func resumeDeliveries() async throws(StoreError) -> Bool {
-        var isMore = false
-        var failure: StoreError?
-        var position: UUID?
-        repeat {
-            let clients = try await resumptions(after: position)
-            for client in clients {
-                do throws(StoreError) {
-                    if try await resumeDeliveries(of: client) { isMore = true }
-                } catch {
-                    failure = failure ?? error
-                }
-            }
-            position = clients.count == Self.resumedClientsMax ? clients.last : nil
-        } while position != nil
-        if let failure, !isMore { throw failure }
-        return isMore
+        try await WaitingWork.advance(
+            inBatchesOf: Self.resumedClientsMax,
+            resumptions(after:)
+        ) { client throws(StoreError) in
+            try await resumeDeliveries(of: client) ? 1 : 0
+        } > 0
     }
 
     /// Makes the first page due, which for most clients is all of it.

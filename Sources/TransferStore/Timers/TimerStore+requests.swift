@@ -225,6 +225,8 @@ extension TimerStore {
                     THEN q.waits_since ELSE clock_timestamp() END
             FROM input i
             WHERE q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
+                -- What was decided while the run was open is no decision about its repetition.
+                AND (q.waits_for <> 'relaunch' OR q.due_at <= clock_timestamp())
             RETURNING q.id, i.look_at
         )
         UPDATE timer t SET due_at = m.look_at FROM moved m WHERE t.subject = ANY (ARRAY[m.id])
@@ -287,7 +289,7 @@ private struct DecisionColumns {
             clients.append(request.clientID)
             launches.append(request.launches)
             runs.append(UUID.version7())
-            occurrences.append(min(request.occurrenceAt, request.facts.now))
+            occurrences.append(request.occurrenceAt)
             let jitter = (request.recurrence?.jitter ?? .zero) / .seconds(1)
             let delay = jitter > 0 ? Double.random(in: 0..<jitter) : 0
             switch decision {

@@ -64,33 +64,10 @@ extension TimerStore {
                             AND r.cancels_transfers AND v.has_transfers,
                         \(Self.drainChanges)
                     FROM verdict v WHERE r.id = ANY (ARRAY[v.id])
+                    RETURNING r.request_id, r.client_id, r.identifier, r.occurrence_at,
+                        r.launched_at, r.ended_at, r.reason
                 ),
-                again AS (
-                    UPDATE background_task_request q SET
-                        due_at = clock_timestamp() + \(Self.relaunchWait),
-                        waits_for = 'relaunch', waits_since = clock_timestamp(),
-                        refusals = least(q.refusals + 1, 1000)
-                    FROM verdict v
-                    WHERE v.verdict = 'not_accepted' AND q.id = ANY (ARRAY[v.request_id])
-                        AND coalesce(q.due_at > clock_timestamp() + \(Self.relaunchWait), true)
-                    RETURNING q.id, q.due_at
-                ),
-                -- The least interval counts from launches that somebody took up.
-                uncounted AS (
-                    UPDATE background_task_handler h SET last_launched_at = h.launched_before_at
-                    FROM verdict v
-                    WHERE v.verdict = 'not_accepted' AND h.client_id = v.client_id
-                        AND h.identifier = v.identifier AND h.last_launched_at = v.launched_at
-                ),
-                again_timer AS (
-                    INSERT INTO timer (subject, kind, due_at)
-                    SELECT id, 'request', due_at FROM again
-                    ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
-                ),
-                calmed AS (
-                    UPDATE background_task_request q SET refusals = 0 FROM verdict v
-                    WHERE v.is_accepted AND q.id = ANY (ARRAY[v.request_id]) AND q.refusals > 0
-                ),
+                \(Self.launchAgain),
                 happening AS (
                     SELECT v.client_id, row_number() OVER (ORDER BY v.id) AS place,
                         CASE WHEN v.verdict IS NULL THEN 'background_task.expiring'
@@ -110,6 +87,57 @@ extension TimerStore {
         )
         return rows[0].affectedCount
     }
+
+    /// The CTEs that let those of `run_row` that nobody has accepted be launched again, and undo
+    /// what their launches have changed.
+    private static let launchAgain: Query = """
+        again AS (
+            UPDATE background_task_request q SET
+                -- The same one, from which those that come meanwhile follow.
+                occurrence_at = coalesce(e.occurrence_at, q.occurrence_at),
+                due_at = e.ended_at + \(relaunchWait),
+                waits_for = 'relaunch', waits_since = e.ended_at,
+                refusals = least(q.refusals + 1, 1000)
+            FROM run_row e
+            WHERE e.reason = 'not_accepted' AND q.id = ANY (ARRAY[e.request_id])
+            RETURNING q.id, q.due_at
+        ),
+        -- The least interval counts from launches that somebody took up.
+        uncounted AS (
+            UPDATE background_task_handler h SET last_launched_at = h.launched_before_at
+            FROM run_row e
+            WHERE e.reason = 'not_accepted' AND h.client_id = e.client_id
+                AND h.identifier = e.identifier AND h.last_launched_at = e.launched_at
+            RETURNING h.client_id, h.identifier, e.request_id
+        ),
+        \(freed),
+        again_timer AS (
+            INSERT INTO timer (subject, kind, due_at)
+            SELECT id, 'request', due_at FROM again
+            UNION ALL
+            SELECT id, 'request', due_at FROM freed
+            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
+        )
+        """
+
+    /// The CTE that lets requests be looked at which have replaced those of launches that no longer
+    /// count, and wait for their interval; when one is, the interval of an earlier launch still
+    /// counts.
+    ///
+    /// Expects `uncounted(client_id, identifier, request_id)`.
+    static let freed: Query = """
+        freed AS (
+            UPDATE background_task_request q SET
+                due_at = greatest(q.occurrence_at, clock_timestamp()),
+                waits_for = CASE WHEN q.occurrence_at > clock_timestamp()
+                    THEN 'date' ELSE 'interval' END,
+                waits_since = clock_timestamp()
+            FROM uncounted u
+            WHERE q.client_id = ANY (ARRAY[u.client_id]) AND q.identifier = u.identifier
+                AND q.id <> u.request_id AND q.waits_for = 'interval'
+            RETURNING q.id, q.due_at
+        )
+        """
 
     /// Whether the deadline of a run in `verdict` `v` is announced now.
     private static let isWarned: Query = """
