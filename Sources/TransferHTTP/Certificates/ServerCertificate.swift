@@ -8,12 +8,16 @@ import Synchronization
 /// New connections use what was read last; open ones keep what they began with.
 package final class ServerCertificate: Sendable {
     /// When and how large a file was and who may read it, by which a change of it is seen.
+    ///
+    /// It was changed last when its content, owner or mode were (inode(7)).
     private struct Stamp: Equatable {
         let inode: UInt
         let size: Int
-        let seconds: Int
-        let nanoseconds: Int
+        let written: [Int]
+        let changed: [Int]
         let mode: UInt32
+        let user: UInt32
+        let group: UInt32
 
         /// Looks at a file, through links: those of an orchestrator change instead of the file.
         init?(_ path: String) {
@@ -21,15 +25,17 @@ package final class ServerCertificate: Sendable {
             guard stat(path, &file) == 0 else { return nil }
             inode = UInt(file.st_ino)
             size = Int(file.st_size)
-            seconds = file.st_mtim.tv_sec
-            nanoseconds = file.st_mtim.tv_nsec
+            written = [file.st_mtim.tv_sec, file.st_mtim.tv_nsec]
+            changed = [file.st_ctim.tv_sec, file.st_ctim.tv_nsec]
             mode = file.st_mode
+            user = file.st_uid
+            group = file.st_gid
         }
     }
 
     private struct State {
         var context: NIOSSLContext
-        /// The files as they were at the last try to read them.
+        /// The files as they were when they were last read.
         var stamps: [Stamp?]
     }
 
@@ -63,20 +69,17 @@ package final class ServerCertificate: Sendable {
         NIOSSLServerHandler(context: state.withLock { $0.context })
     }
 
-    /// Reads the files again, if they have changed since the last try or `always`.
+    /// Reads the files again, if they have changed since they were last read or `always`.
     ///
     /// - Returns: whether they were read.
-    /// - Throws: what is wrong with them; the last good certificate stays in use.
+    /// - Throws: what is wrong with them; the last good certificate stays in use, and the next call
+    ///   tries again, for what was wrong may not be seen in the files.
     package func reload(always: Bool = false) throws -> Bool {
         let stamps = [Stamp(certificateFile), Stamp(keyFile)]
-        let isChanged = state.withLock { state in
-            defer { state.stamps = stamps }
-            return state.stamps != stamps
-        }
-        guard isChanged || always else { return false }
+        guard always || state.withLock({ $0.stamps != stamps }) else { return false }
         try checkKey()
         let context = try Self.context(certificateFile, keyFile)
-        state.withLock { $0.context = context }
+        state.withLock { $0 = State(context: context, stamps: stamps) }
         return true
     }
 

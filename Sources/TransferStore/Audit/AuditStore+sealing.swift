@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 
 extension AuditStore {
@@ -11,8 +12,8 @@ extension AuditStore {
     ///
     /// - Returns: the block; nil if there was nothing to seal. There may be more after a block.
     package func seal() async throws(StoreError) -> AuditBlock? {
-        try await database.fetchFirst(
-            AuditBlock.self,
+        let rows = try await database.run([
+            Self.renumbering,
             """
             -- 1. Takes the end of the chain, as the last instance that sealed has left it.
             WITH chain AS MATERIALIZED (
@@ -71,8 +72,9 @@ extension AuditStore {
                 before_epoch = s.before_epoch, before_transaction = s.before_transaction
             FROM sealed s WHERE c.is_one
             RETURNING s.number, s.sha256
-            """
-        )
+            """,
+        ])
+        return try rows[1].first.map { row throws(StoreError) in try AuditBlock(row) }
     }
 
     /// Selects the digest of an entry `e`.
@@ -97,9 +99,12 @@ extension AuditStore {
     /// Removes the entries of the oldest block that still has some, if it was sealed long enough
     /// ago; the block itself stays, so that the chain does.
     ///
+    /// The time is `latest` at most, however far ahead the database's clock is.
+    ///
     /// - Returns: the number of the block; nil when there is none so old.
     package func removeEntries(
-        sealedBefore retention: Duration
+        sealedBefore retention: Duration,
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> Int64? {
         let rows = try await database.run([
             "SELECT set_config('transferd.removes_audit_entries', 'on', true)",
@@ -112,7 +117,7 @@ extension AuditStore {
                     b.before_transaction
                 FROM chain c JOIN audit_block b ON b.number = c.removed_number + 1
                 WHERE b.sealed_at
-                    < clock_timestamp() - \(retention.milliseconds) * interval '1 ms'
+                    < least(clock_timestamp(), \(latest)) - \(retention.milliseconds) * interval '1 ms'
             ),
             removed AS (
                 DELETE FROM audit_entry e USING block b

@@ -38,8 +38,8 @@ extension AuditStore {
         return """
             INSERT INTO audit_entry (
                 epoch, request_id, actor, tenant_id, peer, action, object, status, code)
-            SELECT c.epoch, e.request_id, e.actor, e.tenant_id, e.peer, e.action, e.object, e.status,
-                e.code
+            SELECT c.epoch + (\(isBehind("pg_current_xact_id()")))::int, e.request_id, e.actor,
+                e.tenant_id, e.peer, e.action, e.object, e.status, e.code
             FROM audit_chain c CROSS JOIN unnest(
                 \(items.map(\.batch)), \(entries.map(\.requestID)), \(entries.map(\.actor)),
                 \(entries.map { $0.tenant?.uuid }), \(entries.map(\.peer)),
@@ -55,14 +55,26 @@ extension AuditStore {
     }
 
     /// Begins a new numbering of transactions if this database was restored to a server that has
-    /// had fewer than the one before; to be called before anything is recorded.
-    package func begin() async throws(StoreError) {
-        _ = try await database.run(
-            """
-            UPDATE audit_chain SET epoch = epoch + 1
-            WHERE is_one AND epoch = before_epoch AND before_transaction > pg_current_xact_id()
-            """
-        )
+    /// had fewer than the one before.
+    ///
+    /// Entries that were recorded between that and this have the new numbering already.
+    package func begin() async throws(StoreError) { _ = try await database.run(Self.renumbering) }
+
+    /// The statement of ``begin()``; its transaction has a number only if it changes something.
+    static var renumbering: Query {
+        """
+        UPDATE audit_chain c SET epoch = c.epoch + 1
+        WHERE c.is_one AND c.epoch = c.before_epoch AND (
+            \(isBehind("pg_snapshot_xmax(pg_current_snapshot())"))
+            -- Since the first of them, there may have been more transactions than before.
+            OR EXISTS (SELECT 1 FROM audit_entry e WHERE e.epoch > c.epoch))
+        """
+    }
+
+    /// Whether a transaction of now has a lower number than one whose entries the chain `c` has
+    /// sealed.
+    private static func isBehind(_ transaction: Query) -> Query {
+        "c.epoch = c.before_epoch AND c.before_transaction > \(transaction)"
     }
 
     /// Returns a page of entries, the newest first.

@@ -41,7 +41,9 @@ struct Events: AsyncParsableCommand {
         let service = try options.service()
         guard let session else { return try await showAll(of: service) }
         guard follow else {
-            _ = try await showPages { try await service.events(ofSession: session, after: $0) }
+            _ = try await showPages {
+                try await service.events(ofSession: session, after: $0, types: type)
+            }
             return
         }
         let events = TransferEvents(
@@ -55,7 +57,7 @@ struct Events: AsyncParsableCommand {
 
     /// Prints the events of all sessions, those that are there in pages.
     private func showAll(of service: TransferService) async throws {
-        let cursor = try await showPages { try await service.events(after: $0) }
+        let cursor = try await showPages { try await service.events(after: $0, types: type) }
         guard follow else { return }
         let events = TransferEvents(service: service, after: cursor, types: type)
         for try await event in events { try show(event) }

@@ -49,7 +49,8 @@ struct Listen: AsyncParsableCommand {
             return HTTPResponse.Status(code: status)
         }
         var logger = Logger(label: "transferctl")
-        logger.logLevel = .error
+        // The command itself says why it ends.
+        logger.logLevel = .critical
         let (started, start) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
             router: router,
@@ -65,6 +66,7 @@ struct Listen: AsyncParsableCommand {
                 defer { start.finish() }
                 try await application.runService()
             }
+            defer { group.cancelAll() }
             for await port in started {
                 let subscription = try await service.subscribe(
                     SubscriptionRequest(
@@ -76,6 +78,7 @@ struct Listen: AsyncParsableCommand {
                 receiver.use(subscription.secret.flatMap(SigningSecret.init(serialized:)))
                 do {
                     try Output.note("listening on 127.0.0.1:\(port) as \(subscription.id)")
+                    group.addTask { try await receiver.untilUnprintable() }
                     try await group.next()
                 } catch {
                     await Self.unsubscribe(subscription.id, from: service)

@@ -44,12 +44,23 @@ enum Command {
         _ body: () async throws -> Value
     ) async throws -> Value {
         try await AuditStore(database).begin()
-        let entry = AuditEntry(
-            actor: "user \(geteuid())",
-            action: "transferd \(words)",
-            object: object
-        )
-        return try await AuditSlot(entry).recording(body)
+        return try await AuditSlot(entry(words, about: object)).recording(body)
+    }
+
+    /// Records the command `words` about `object`, whose changes the database does not record with
+    /// themselves.
+    static func record(
+        _ words: String,
+        about object: String,
+        in database: Database
+    ) async throws {
+        let audit = AuditStore(database)
+        try await audit.begin()
+        try await audit.record([entry(words, about: object)])
+    }
+
+    private static func entry(_ words: String, about object: String) -> AuditEntry {
+        AuditEntry(actor: "user \(geteuid())", action: "transferd \(words)", object: object)
     }
 
     /// Runs `body` with the migrated database as the stores see it.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import TransferHTTP
 import TransferModel
 import TransferStore
@@ -67,7 +68,25 @@ struct CreateKey: AsyncParsableCommand {
             ) {
                 try await KeyStore(database).createAPIKey(new, tenantName: tenant)
             }
+            // A reader that is gone is an error of the write.
+            signal(SIGPIPE, SIG_IGN)
+            do {
+                let line = Data("\(key.serialized)\n".utf8)
+                try FileHandle.standardOutput.write(contentsOf: line)
+            } catch {
+                // Nobody else has the key, and nobody can ask for it again.
+                _ = try await Command.audited("keys revoke", about: key.id, in: database) {
+                    try await KeyStore(database).revokeAPIKey(id: key.id)
+                }
+                throw NotPrinted()
+            }
         }
-        print(key.serialized)
+    }
+
+    /// The error for a key that could not be printed, and was revoked.
+    private struct NotPrinted: Error, CustomStringConvertible {
+        var description: String {
+            "the key could not be printed, and was revoked: make another one"
+        }
     }
 }

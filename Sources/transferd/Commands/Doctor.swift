@@ -2,8 +2,10 @@ import ArgumentParser
 import Curl
 import Foundation
 import Glibc
+import Logging
 import Postgres
 import TransferEngine
+import TransferSecrets
 import TransferStore
 
 /// `transferd doctor`: reports what is missing before `serve` would fail because of it.
@@ -49,6 +51,7 @@ struct Doctor: AsyncParsableCommand {
                 // Before that, a private cluster may lack the role.
                 if pending == 0 { try await checkRights(database) }
                 try checkContainers(database.location)
+                try checkSecrets(database.location, logger: logger)
             }
         } catch {
             // In PostgreSQL's own words.
@@ -69,20 +72,21 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func checkContainers(_ location: DatabaseLocation) throws {
-        try FileManager.default.createDirectory(
-            atPath: location.containers,
-            withIntermediateDirectories: true
-        )
-        guard access(location.containers, W_OK) == 0 else {
-            throw NotWritable(path: location.containers)
-        }
+        try UnwritableDirectory.make(location.containers)
         print("ok    \(location.containers) is writable")
     }
 
-    /// The error for a directory in which no files can be created.
-    private struct NotWritable: Error, CustomStringConvertible {
-        let path: String
-
-        var description: String { "\(path) is not writable: give it to this user" }
+    private func checkSecrets(_ location: DatabaseLocation, logger: Logger) throws {
+        var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
+        let file = SecretsKeyFile(location, &reader)
+        if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
+        guard !file.isToBeMade else {
+            return print("ok    the key that seals secrets is made by the first start")
+        }
+        if let box = try file.box(logger: logger) {
+            print("ok    secrets are sealed (\(box.keyNames.count) in the file of the keys)")
+        } else {
+            print("warns no key for secrets: they are stored as they are")
+        }
     }
 }

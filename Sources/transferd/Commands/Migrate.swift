@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import TransferStore
 
 /// `transferd migrate`: brings the schema up to date, or back.
@@ -52,12 +53,36 @@ struct Migrate: AsyncParsableCommand {
                     print("reverted \(revert)")
                 } else {
                     let count = try await migrator.migrate(connection, isForced: force)
+                    if count > 0 {
+                        try await Self.record("migrate", about: "\(count) applied", database)
+                    }
                     print("applied \(count)")
                     guard let grantTo else { return }
                     try await ServiceRole(name: grantTo).grant(connection)
+                    try await Self.record("migrate --grant-to", about: grantTo, database)
                     print("granted to \(grantTo)")
                 }
             }
         }
+    }
+
+    /// Records what the owner of the schema did; a reverted schema may have no log.
+    private static func record(
+        _ words: String,
+        about object: String,
+        _ server: DatabaseServer
+    ) async throws {
+        let pool = ConnectionPool(
+            configuration: server.ownerConfiguration,
+            connectionsMax: 1,
+            loop: server.loop
+        )
+        do {
+            try await Command.record(words, about: object, in: Database(pool: pool))
+        } catch {
+            await pool.close()
+            throw error
+        }
+        await pool.close()
     }
 }

@@ -33,36 +33,33 @@ struct Secrets: AsyncParsableCommand {
         func run() async throws {
             let reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
             let path = reader.text(secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
-            var unreadable = 0
             try await Command.withStore(database, secrets: .some(path)) { database in
-                try await Command.audited("secrets rewrap", about: "", in: database) {
-                    unreadable = try await rewrap(database)
+                let outcome = try await Command.audited("secrets rewrap", about: "", in: database) {
+                    try await RewrapStore(database).rewrap(pagesOf: Command.pageMax)
                 }
-            }
-            guard unreadable == 0 else {
-                throw ValidationError(
-                    "\(unreadable) rows do not open: their key is missing, or they were changed."
-                )
+                try Self.report(outcome)
             }
         }
 
-        /// Seals everything again, and returns how many rows do not open.
-        private func rewrap(_ database: Database) async throws -> Int {
-            var unreadable = 0
-            let store = RewrapStore(database)
+        /// Prints what was sealed, and throws unless the older keys are needless.
+        private static func report(_ outcome: RewrapStore.Outcome) throws {
             for part in RewrapStore.Part.allCases {
-                var renewed = 0
-                var cursor: RewrapStore.Cursor?
-                repeat {
-                    let page = try await store.rewrap(part, after: cursor, limit: Command.pageMax)
-                    renewed += page.renewed
-                    unreadable += page.unreadable
-                    cursor = page.next
-                } while cursor != nil
-                print("\(renewed) \(part.rawValue)")
+                print("\(outcome.renewed[part, default: 0]) \(part.rawValue)")
             }
-            if unreadable == 0 { try await store.forgetOlderKeys() }
-            return unreadable
+            guard outcome.unreadable == 0 else {
+                throw ValidationError(
+                    "\(outcome.unreadable) rows do not open: their key is missing, or they were changed."
+                )
+            }
+            guard outcome.old == 0 else {
+                throw ValidationError(
+                    """
+                    \(outcome.old) rows still needed an older key at the last look: keep all lines of \
+                    the file, make the new key the first on all instances, restart them, and run this \
+                    again.
+                    """
+                )
+            }
         }
     }
 }

@@ -60,8 +60,11 @@ struct Verify: AsyncParsableCommand {
                 connectionsMax: 1,
                 loop: database.loop
             )
+            let store = Database(pool: pool)
+            // First, since it may be stopped on the way; most changes are to files.
+            if repair { try await Command.record("verify --repair", about: "", in: store) }
             let inspection = try Inspection(
-                stores: EngineStores(Database(pool: pool)),
+                stores: EngineStores(store),
                 container: Container(directory: database.location.containers),
                 logger: logger
             )

@@ -40,10 +40,7 @@ struct DatabaseServer: Sendable {
         }
         // Others may pass through, as the account of the private cluster must; the files that
         // matter have closed permissions of their own.
-        try FileManager.default.createDirectory(
-            atPath: location.dataDirectory,
-            withIntermediateDirectories: true
-        )
+        try UnwritableDirectory.make(location.dataDirectory)
         let cluster = try await EmbeddedCluster.start(
             in: location.dataDirectory,
             logger: logger
@@ -178,8 +175,7 @@ struct DatabaseServer: Sendable {
     }
 
     /// Starts the private cluster again if it was killed; does nothing if it runs.
-    func revive(logger: Logger) async throws {
-        guard cluster != nil else { return }
-        _ = try await EmbeddedCluster.start(in: location.dataDirectory, logger: logger)
+    func revive() async throws {
+        try await cluster?.revive()
     }
 }

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Glibc
 import Logging
 import Postgres
 import TransferStore
@@ -64,6 +65,10 @@ struct StartPatience: Sendable {
         case MigratorError.workersLive, MigratorError.ownerNeeded: true
         case MigratorError.failed(_, let error): mendsItself(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
+        // There is space again once files are removed, and a file system is often remounted.
+        case EmbeddedPostgresError.system(operation: _, path: _, errno: let code):
+            [ENOSPC, EDQUOT, EROFS].contains(code)
+        case let error as UnwritableDirectory: error.isFileSystemReadOnly
         default: false
         }
     }

@@ -1,14 +1,23 @@
 import Logging
 import ServiceLifecycle
+import Synchronization
 import TransferHTTP
 import UnixSignals
 
 /// The service that reads the API's certificate again when its files change, and upon SIGHUP.
-struct CertificateWatch: Service {
+final class CertificateWatch: Service {
     private static let interval: Duration = .seconds(5)
 
     let certificate: ServerCertificate
     let logger: Logger
+
+    /// The last error that was logged; nil after the files were read.
+    private let told = Mutex<String?>(nil)
+
+    init(certificate: ServerCertificate, logger: Logger) {
+        self.certificate = certificate
+        self.logger = logger
+    }
 
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -16,13 +25,13 @@ struct CertificateWatch: Service {
                 for await _ in await UnixSignalsSequence(trapping: .sighup)
                     .cancelOnGracefulShutdown()
                 {
-                    reload(always: true)
+                    self.reload(always: true)
                 }
             }
             group.addTask {
                 while true {
                     do { try await Task.sleep(for: Self.interval) } catch { return }
-                    reload(always: false)
+                    self.reload(always: false)
                 }
             }
             // The signals end with the service.
@@ -33,10 +42,18 @@ struct CertificateWatch: Service {
 
     private func reload(always: Bool) {
         do {
-            if try certificate.reload(always: always) { logger.info("certificate read") }
+            guard try certificate.reload(always: always) else { return }
+            told.withLock { $0 = nil }
+            logger.info("certificate read")
         } catch {
+            let text = "\(error)"
+            let isNews = told.withLock { told in
+                defer { told = text }
+                return told != text
+            }
             // As while somebody replaces one file after the other.
-            logger.error("certificate not read", metadata: ["error": "\(error)"])
+            guard isNews || always else { return }
+            logger.error("certificate not read", metadata: ["error": "\(text)"])
         }
     }
 }

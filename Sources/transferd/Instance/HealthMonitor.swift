@@ -32,6 +32,8 @@ final class HealthMonitor: Sendable {
         var obstacle: String?
         var workers: Int?
         var pauses = PauseCounts()
+        /// Returns whether the database refuses changes because it has no space left.
+        var lacksSpace: @Sendable () -> Bool = { false }
         /// The engine; nil on an instance that runs no tasks.
         var engine: TransferEngine?
 
@@ -44,7 +46,12 @@ final class HealthMonitor: Sendable {
             if let failure { return failure }
             return lastAnswer == nil || isDatabaseUp ? nil : "no answer"
         }
+
+        var isDatabaseFull: Bool { isDatabaseUp && lacksSpace() }
     }
+
+    /// What is told of a database that answers and refuses changes.
+    private static let fullReason = "the database has no space left"
 
     private let state = Mutex(State())
     private let startedAt = ContinuousClock.now
@@ -58,7 +65,7 @@ final class HealthMonitor: Sendable {
             guard case .running = state.phase, state.isDatabaseUp else {
                 return .notReady(reason: state.obstacle.map { "starting: \($0)" } ?? "starting")
             }
-            return .ready
+            return state.isDatabaseFull ? .notReady(reason: Self.fullReason) : .ready
         }
     }
 
@@ -66,6 +73,9 @@ final class HealthMonitor: Sendable {
     var database: (isUp: Bool, workers: Int?) {
         state.withLock { ($0.isDatabaseUp, $0.isDatabaseUp ? $0.workers : nil) }
     }
+
+    /// Whether the database answers, and refuses changes because it has no space left.
+    var isDatabaseFull: Bool { state.withLock { $0.isDatabaseFull } }
 
     /// Records that all parts run.
     ///
@@ -81,6 +91,11 @@ final class HealthMonitor: Sendable {
 
     /// Sets the engine, which is from now on asked about shortages and the database's clock.
     func tell(of engine: TransferEngine) { state.withLock { $0.engine = engine } }
+
+    /// Sets the question whether the database refuses changes because it has no space left.
+    func asks(lacksSpace: @escaping @Sendable () -> Bool) {
+        state.withLock { $0.lacksSpace = lacksSpace }
+    }
 
     /// Makes the instance report from now on that it is not ready.
     func drain() { state.withLock { $0.phase = .draining } }
@@ -113,12 +128,14 @@ final class HealthMonitor: Sendable {
         signals: SignalStatus
     ) -> HealthReport {
         state.withLock { state in
-            HealthReport(
+            let isDatabaseFull = state.isDatabaseFull
+            return HealthReport(
                 version: version,
                 libcurl: libcurl,
                 roles: roles,
                 isDatabaseUp: state.isDatabaseUp,
-                databaseReason: state.databaseReason,
+                isDatabaseFull: isDatabaseFull,
+                databaseReason: state.databaseReason ?? (isDatabaseFull ? Self.fullReason : nil),
                 signals: signals,
                 databaseClockAhead: state.engine?.databaseClockAhead,
                 shortages: state.engine?.shortages.current ?? [],

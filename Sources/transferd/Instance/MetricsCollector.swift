@@ -121,6 +121,7 @@ final class MetricsCollector: Sendable {
                 [(["idle"], Double(open - used)), (["used"], Double(used))]
             ),
             MetricSample(.poolWaiters, Double(waiters)),
+            shortages(of: parts.engine),
         ]
         if let engine = parts.engine { samples += self.samples(of: engine) }
         if let deliveries = parts.deliveries {
@@ -146,13 +147,21 @@ final class MetricsCollector: Sendable {
         return samples
     }
 
+    private func shortages(of engine: TransferEngine?) -> MetricSample {
+        var numbers: [(labels: [String], number: Double)] = [
+            (["database_full"], monitor.isDatabaseFull ? 1 : 0)
+        ]
+        if let engine {
+            let short = Set(engine.shortages.current)
+            for shortage in Shortage.allCases {
+                numbers.append(([shortage.rawValue], short.contains(shortage) ? 1 : 0))
+            }
+        }
+        return MetricSample(.shortages, numbers)
+    }
+
     private func samples(of engine: TransferEngine) -> [MetricSample] {
-        let short = Set(engine.shortages.current)
-        return [
-            MetricSample(
-                .shortages,
-                Shortage.allCases.map { ([$0.rawValue], short.contains($0) ? 1 : 0) }
-            ),
+        [
             MetricSample(
                 .attempts,
                 engine.attempts.ends.values.map { label, count in

@@ -89,16 +89,14 @@ final class ServiceStart: Sendable {
         let secretsKeys = SecretsKeyFile(configuration)
         settings.secrets = try secretsKeys.box(logger: logger)
         let pool = try server.pool()
-        let database = Database(pool: pool, settings: settings)
+        let database = watchedDatabase(pool, settings)
         let lifeline = try Lifeline(server, settings: settings)
         let audit = AuditStore(database)
         try await patience.outwait { try await audit.begin() }
         let trail = AuditTrail(audit, logger: logger)
         let roles = configuration.roles
-        let container =
-            roles.contains(.api) || roles.contains(.worker)
-            ? try Container(directory: location.containers) : nil
-        try await writeFirstKey(location, KeyStore(database))
+        let container = try openContainer(beside: server)
+        try await writeFirstKey(location, database)
         try await patience.outwait {
             try await secretsKeys.check(settings.secrets, SecretsKeyStore(database))
         }
@@ -142,6 +140,24 @@ final class ServiceStart: Sendable {
         return parts
     }
 
+    /// Opens the container; nil for an instance without files.
+    private func openContainer(beside server: DatabaseServer) throws -> Container? {
+        guard configuration.roles.contains(.api) || configuration.roles.contains(.worker) else {
+            return nil
+        }
+        return try Container(
+            directory: server.location.containers,
+            besideDatabaseIn: server.isPrivate ? server.location.dataDirectory : nil
+        )
+    }
+
+    /// Returns the database over a pool, after the monitor was told to ask it.
+    private func watchedDatabase(_ pool: ConnectionPool, _ settings: StoreSettings) -> Database {
+        let database = Database(pool: pool, settings: settings)
+        monitor.asks { database.lacksSpace }
+        return database
+    }
+
     /// Logs that the service's role may do more than it has to.
     private func tellRights(_ server: DatabaseServer) async throws {
         let rights = try await patience.outwait { try await server.rights() }
@@ -165,7 +181,7 @@ final class ServiceStart: Sendable {
                 version: version,
                 monitor: monitor,
                 logger: logger,
-                revive: { [logger] in try await server.revive(logger: logger) },
+                revive: { try await server.revive() },
                 onOutdated: { [onEnd] in onEnd($0) }
             ),
         ]
@@ -200,7 +216,7 @@ final class ServiceStart: Sendable {
             counters: metrics.requests,
             tell: { [signals] in signals.tell($0) },
             hasNetwork: { engine?.isNetworkReachable ?? (isProbed ? nil : true) },
-            sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
+            sendTest: { await instance.sender.sendTest(of: $0, to: $1, for: $2) },
             openAPIDocument: Array(
                 try Data(
                     contentsOf: URL(fileURLWithPath: configuration.database.openAPIDocument)
@@ -262,20 +278,26 @@ final class ServiceStart: Sendable {
     }
 
     /// Creates a key at the first start of a private cluster, where nobody could have made one.
-    private func writeFirstKey(_ location: DatabaseLocation, _ keys: KeyStore) async throws {
+    private func writeFirstKey(_ location: DatabaseLocation, _ database: Database) async throws {
         guard location.url == nil,
             !FileManager.default.fileExists(atPath: location.apiKeyFile)
         else { return }
         let key = APIKey.generate()
         _ = try await patience.outwait {
-            try await keys.createAPIKey(
-                NewAPIKey(
-                    id: key.id,
-                    secretSHA256: key.secretSHA256,
-                    name: "first start"
-                ),
-                tenantName: Keys.tenantDefault
-            )
+            try await Command.audited(
+                "serve",
+                about: "\(key.id) of \(Keys.tenantDefault)",
+                in: database
+            ) {
+                try await KeyStore(database).createAPIKey(
+                    NewAPIKey(
+                        id: key.id,
+                        secretSHA256: key.secretSHA256,
+                        name: "first start"
+                    ),
+                    tenantName: Keys.tenantDefault
+                )
+            }
         }
         // If another process starts too, its key may be the one that is kept.
         try SecretFile(path: location.apiKeyFile).create("\(key.serialized)\n")

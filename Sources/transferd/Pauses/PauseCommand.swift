@@ -44,11 +44,9 @@ struct PauseCommand: AsyncParsableCommand {
                 givesBack: now,
                 pausedAt: Date()
             )
-            let isPaused = try await Command.audited("pause", about: scope.name, in: database) {
+            // No number of pauses keeps an operator from another one.
+            _ = try await Command.audited("pause", about: scope.name, in: database) {
                 try await store.pause(pause)
-            }
-            guard isPaused else {
-                throw ValidationError("There are \(Pause.pausesMax) pauses already, the maximum.")
             }
         }
     }

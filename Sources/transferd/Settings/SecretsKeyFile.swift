@@ -20,11 +20,31 @@ struct SecretsKeyFile {
     }
 
     init(_ configuration: ServerConfiguration) {
-        isNamed = configuration.secretsKeyFile != nil
-        path = configuration.secretsKeyFile ?? configuration.database.secretsKeyFile
-        isMadeWhenMissing = !isNamed && configuration.database.url == nil
-        mode = configuration.secretsMode
+        self.init(
+            named: configuration.secretsKeyFile,
+            configuration.database,
+            configuration.secretsMode
+        )
     }
+
+    /// The file that a service would use whose settings are all in the environment.
+    init(_ location: DatabaseLocation, _ reader: inout SettingsReader) {
+        self.init(
+            named: reader.text(nil, "TRANSFERD_SECRETS_KEY_FILE"),
+            location,
+            reader.word(nil, "TRANSFERD_SECRETS", default: .sealed)
+        )
+    }
+
+    private init(named name: String?, _ location: DatabaseLocation, _ mode: SecretsMode) {
+        isNamed = name != nil
+        path = name ?? location.secretsKeyFile
+        isMadeWhenMissing = name == nil && location.url == nil
+        self.mode = mode
+    }
+
+    /// Whether there is no file yet, and ``box(logger:)`` makes it.
+    var isToBeMade: Bool { isMadeWhenMissing && !FileManager.default.fileExists(atPath: path) }
 
     /// Returns the box for secrets; nil when there is no key, and credentials are refused.
     func box(logger: Logger) throws -> SecretBox? {

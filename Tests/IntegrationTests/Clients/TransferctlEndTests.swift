@@ -107,9 +107,25 @@ import TransferWire
         try await client.submit([held], toSession: "s")
         for command in [["sessions"], ["events", "s"], ["contexts"]] {
             // 128 and the number of SIGPIPE.
-            #expect(try await stage.runUnread(command) == 141, "\(command)")
+            #expect(await (try stage.startUnread(command)).status() == 141, "\(command)")
             #expect(try stage.text("out-errors").isEmpty, "\(command)")
         }
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func unsubscribeWhenNobodyReadsTheWebhooks() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        let listener = try stage.startUnread(["listen", "s"])
+        try await eventually("it listens") {
+            try stage.text("out-errors").contains("listening")
+        }
+        let held = TaskRequest(target: .url(stage.origin.url("/absent")), autostart: false)
+        try await client.submit([held], toSession: "s")
+        #expect(await listener.status() == 141)
+        #expect(try await client.subscriptions().items.isEmpty)
         #expect(await stage.service.terminate() == 0)
     }
 
@@ -121,6 +137,10 @@ import TransferWire
         let task = TaskRequest(target: .url(stage.origin.url("/absent")))
         try await client.submit([task], toSession: "s")
         #expect(try await stage.run(["wait", "s"]).status == 1)
+        let session = try await client.events(ofSession: "s", types: ["task.failed"])
+        #expect(session.items.map(\.type) == ["task.failed"])
+        let tenant = try await client.events(types: ["task.failed"])
+        #expect(tenant.items.map(\.type) == ["task.failed"])
         let told = try await stage.run(["events", "s", "--type", "task.*"])
         let types = told.output.split(separator: "\n").map { $0.split(separator: "\t")[2] }
         #expect(told.status == 0 && types.contains("task.failed"))

@@ -57,9 +57,8 @@ struct TransferctlStage {
         return (status, try text("out"))
     }
 
-    /// Runs a command whose output nobody reads, and returns its status; what it says is in
-    /// `out-errors`.
-    func runUnread(_ arguments: [String]) async throws -> Int32 {
+    /// Starts a command whose output nobody reads; what it says is in `out-errors`.
+    func startUnread(_ arguments: [String]) throws -> ChildProcess {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let process = try ChildProcess(
@@ -70,7 +69,7 @@ struct TransferctlStage {
             errors: .overwriting("\(folder.path)/out-errors")
         )
         try pipe.fileHandleForWriting.close()
-        return await process.status()
+        return process
     }
 
     /// A command on a terminal of its own, and the way to its keyboard.

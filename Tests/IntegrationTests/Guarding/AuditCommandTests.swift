@@ -65,6 +65,10 @@ import TransferTestSupport
             "1000"
         )
         #expect(limited.status == 0)
+        let granted = try await Self.run(directory, "migrate", "--grant-to", "transferd_service")
+        #expect(granted.status == 0)
+        let repaired = try await Self.run(directory, "verify", "--repair")
+        #expect(repaired.status < 2)
 
         let block = try await Self.sealed(directory)
         let entries = try await Self.list(directory)
@@ -76,6 +80,10 @@ import TransferTestSupport
         #expect(entry("transferd keys create", "\(id) of ")?.actor?.hasPrefix("user ") == true)
         #expect(entry("transferd keys revoke", String(id)) != nil)
         #expect(entry("transferd tenants limit", "") != nil)
+        #expect(entry("transferd migrate --grant-to", "transferd_service") != nil)
+        #expect(entry("transferd verify --repair", "") != nil)
+        let firstKey = try directory.apiKey().split(separator: "_")[1]
+        #expect(entry("transferd serve", "\(firstKey) of default") != nil)
         let text = try String(contentsOfFile: log, encoding: .utf8)
         #expect(text.contains("audit log sealed") && text.contains(block))
         let kept = try await Self.run(directory, "audit", "verify", "--block", block)

@@ -73,6 +73,23 @@ import TransferWire
         for service in services { #expect(await service.terminate() == 0) }
     }
 
+    /// Nobody has it, so nobody would revoke it.
+    @Test func aKeyThatCannotBePrintedIsRevoked() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let process = try ChildProcess(
+            Program.path,
+            ["keys", "create", "--name", "lost"] + directory.options,
+            environment: Program.environment,
+            output: .overwriting("/dev/full"),
+            errors: .discarded
+        )
+        #expect(await process.status() == 1)
+        let keys = try await directory.run("keys", "list").lines
+        #expect(keys.first { $0.last == "lost" }?[1] == "revoked")
+        #expect(await service.terminate() == 0)
+    }
+
     /// Returns whether an instance has begun to answer with a stream, and has another connection
     /// besides it and that of this question.
     private func hasBoth(_ service: ServiceProcess) async throws -> Bool {

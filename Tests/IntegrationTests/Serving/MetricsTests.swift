@@ -61,7 +61,9 @@ import TransferWire
         }
         #expect(samples["transferd_database_up"] == 1)
         #expect(samples["transferd_workers"] == 1)
-        #expect(samples[#"transferd_shortage{resource="storage_full"}"#] == 0)
+        for resource in ["storage_full", "database_full"] {
+            #expect(samples[#"transferd_shortage{resource="\#(resource)"}"#] == 0)
+        }
         #expect(samples["transferd_container_free_bytes"] ?? 0 > 0)
         #expect(samples["process_resident_memory_bytes"] ?? 0 > 1_000_000)
         let submit = #"method="POST",route="/v1/sessions/{identifier}/tasks",status="202""#

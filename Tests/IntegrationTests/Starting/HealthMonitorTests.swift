@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TransferHTTP
 
@@ -18,6 +19,17 @@ import TransferHTTP
         monitor.started()
         #expect(monitor.readiness == .notReady(reason: "database away: no connection"))
         monitor.failed(nil)
+        #expect(monitor.readiness == .ready)
+    }
+
+    @Test func isNotReadyWhileTheDatabaseHasNoSpace() {
+        let monitor = HealthMonitor()
+        let isFull = Mutex(true)
+        monitor.asks { isFull.withLock { $0 } }
+        monitor.started()
+        #expect(monitor.readiness == .notReady(reason: "the database has no space left"))
+        #expect(monitor.isDatabaseFull)
+        isFull.withLock { $0 = false }
         #expect(monitor.readiness == .ready)
     }
 

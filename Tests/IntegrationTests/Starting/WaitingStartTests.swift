@@ -94,7 +94,7 @@ import TransferWire
         let url = "host=\(directory.path)/run user=later dbname=postgres password=verysecret"
         let waiting = try Waiting(for: url, key: "\(directory.path)/secrets-key")
         try await eventually("it says what the server says") {
-            (try? await waiting.reason()) == #"database away: role "later" does not exist"#
+            (try? await waiting.reason()) == #"database away: role "…" does not exist"#
         }
         let doctor = try Program.start(
             ["doctor", "--database-url", url] + directory.options,
@@ -104,6 +104,7 @@ import TransferWire
         while let line = await doctor.line() { told += String(decoding: line, as: UTF8.self) }
         #expect(await doctor.status() != 0)
         #expect(told.contains(#"role "later" does not exist"#))
+        #expect(try waiting.logged().contains("later"))
 
         let aside = try await TestDatabase.connection(to: directory.databaseURL)
         try await aside.executeScript("CREATE ROLE later SUPERUSER LOGIN")

@@ -1,0 +1,37 @@
+import ChildProcess
+import Foundation
+import Testing
+import TransferTestSupport
+
+/// `transferd doctor`, where the service would not start.
+@Suite(.timeLimit(.minutes(5))) struct DoctorTests {
+    private static func run(
+        _ arguments: [String],
+        adding added: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String) {
+        let process = try Program.start(["doctor"] + arguments, log: "/dev/null", adding: added)
+        var output = ""
+        while let text = await process.line() { output += String(decoding: text, as: UTF8.self) }
+        return (await process.status(), output)
+    }
+
+    @Test func aDatabaseOfOnesOwnTakesASecretsKey() async throws {
+        let cluster = try DataDirectory()
+        let service = try await ServiceProcess(in: cluster)
+        let directory = try DataDirectory()
+        let arguments = ["--database-url", cluster.databaseURL] + directory.options
+        let refused = try await Self.run(arguments)
+        #expect(refused.status == 1)
+        #expect(refused.output.contains("openssl rand -hex 32"))
+        let plain = try await Self.run(arguments, adding: ["TRANSFERD_SECRETS": "plain"])
+        #expect(plain.status == 0)
+        #expect(plain.output.contains("warns no key for secrets"))
+        let sealed = try await Self.run(
+            arguments,
+            adding: ["TRANSFERD_SECRETS_KEY_FILE": "\(cluster.path)/secrets-key"]
+        )
+        #expect(sealed.status == 0)
+        #expect(sealed.output.contains("ok    secrets are sealed"))
+        #expect(await service.terminate() == 0)
+    }
+}
