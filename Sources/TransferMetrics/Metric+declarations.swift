@@ -29,7 +29,7 @@ extension Metric {
         ),
         .shortages: Declaration(
             .gauge,
-            "Whether this instance is short of a resource, and claims no task for that.",
+            "Whether this instance is short of a resource, and begins no task for that.",
             labels: ["resource"]
         ),
         .attempts: Declaration(

@@ -70,6 +70,10 @@ extension StoreVerb {
             _ = try await $0.deliveries.recordExpired($1, lease: .seconds(60))
         },
         delivery("postpone") { try await $0.deliveries.postpone([($1, .seconds(60))]) },
+        delivery("recall") {
+            try await $0.deliveries.postpone([($1, .seconds(60))])
+            try await $0.deliveries.recall([$1])
+        },
         delivery("releaseDelivery") { _ = try await $0.deliveries.releaseDelivery($1) },
         delivery("recordDeliveryFailed") {
             _ = try await $0.deliveries.recordDeliveryFailed(
@@ -148,6 +152,19 @@ extension StoreVerb {
                 limit: page,
                 lease: .seconds(60)
             ).claims.count * 3
+        },
+        StoreVerb("returnReplays") { stores, world in
+            let id = world.delivery(0)
+            let delivery = try await stores.deliveryLog.replay(tenant: world.tenant, id: id)
+            guard let delivery else { return 0 }
+            let claims = try await stores.deliveryLog.claimReplays(
+                of: delivery.subscription,
+                world.worker.reserve(page),
+                limit: page,
+                lease: .seconds(60)
+            ).claims
+            try await stores.deliveryLog.returnReplays(claims)
+            return claims.count * 4
         },
         StoreVerb("recordReplayed") { stores, world in
             let id = world.delivery(0)

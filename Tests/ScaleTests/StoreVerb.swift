@@ -44,7 +44,6 @@ struct StoreVerb: Sendable {
         "serverVersion": "reads nothing that is stored",
         "use": "reads a table of a few rows",
         "rewrap": "a part of `transferd secrets rewrap`, which looks at everything",
-        "forgetOlderKeys": "a part of `transferd secrets rewrap`",
         "isAnyWorkerAlive": "a part of `transferd verify`, which looks at everything",
         "markResults": "a part of `transferd verify`",
         "results": "a part of `transferd verify`",

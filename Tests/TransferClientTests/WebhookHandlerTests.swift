@@ -134,6 +134,9 @@ import TransferWire
         let request = try #require(transport.requests.first)
         #expect(request.target == "/v1/sessions/a%20b/events/ack?client=app")
         #expect(request.text == #"{"ack_token":"t"}"#)
+        // The answer to an earlier attempt was lost.
+        let repeated = ScriptedTransport { _ in .problem(.staleAckToken) }
+        try await repeated.service().acknowledge(acknowledgement)
         // Without the acknowledgement the message comes again, and is no repetition then.
         #expect(await send(body, to: handler).status == 204)
         #expect(seen.count == 2)

@@ -33,7 +33,9 @@ import Testing
         "2026-11-21T00:60:00Z", "2026-11-21T00:00:61Z", "2026-11-21T00:00:00.Z",
         "2026-11-21T00:00:00+24:00", "2026-11-21T00:00:00+0100", "2026-11-21T00:00:00Zx",
         "0000-01-01T00:00:00Z", "+2026-11-21T00:00:00Z", "２026-11-21T00:00:00Z",
-        "1900-02-29T00:00:00Z",
+        "1900-02-29T00:00:00Z", "9999-12-31T23:59:59.99999Z", "9999-12-31T23:59:59.999999Z",
+        "9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z",
+        "0001-01-01T00:00:00+00:01",
     ])
     func refusesOtherText(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
@@ -48,6 +50,21 @@ import Testing
     ])
     func writesMicrosecondsInUTC(seconds: Double, text: String) {
         #expect(Timestamp(Date(timeIntervalSince1970: seconds)).rfc3339 == text)
+    }
+
+    @Test(
+        arguments: [
+            (253_402_300_800, "9999-12-31T23:59:59.999968Z"), (1e18, "9999-12-31T23:59:59.999968Z"),
+            (.infinity, "9999-12-31T23:59:59.999968Z"), (.nan, "9999-12-31T23:59:59.999968Z"),
+            (-62_135_596_801, "0001-01-01T00:00:00.000000Z"),
+            (-.infinity, "0001-01-01T00:00:00.000000Z"),
+        ] as [(Double, String)]
+    )
+    func whatNoYearHasIsNotWritten(seconds: Double, text: String) {
+        let timestamp = Timestamp(Date(timeIntervalSince1970: seconds))
+        #expect(throws: EncodingError.self) { try WireEncoder.encode([timestamp]) }
+        #expect(timestamp.rfc3339 == text)
+        #expect(Timestamp(rfc3339: text)?.rfc3339 == text)
     }
 
     @Test func everyDayOfFourCenturiesIsReadBack() {

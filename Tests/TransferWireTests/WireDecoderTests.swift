@@ -39,6 +39,18 @@ import Testing
         }
     }
 
+    @Test func aNumberThatDoesNotFitIsRefusedByItsPlace() {
+        let body = #"{"completed_unit_count":0,"total_unit_count":18446744073709551616}"#
+        let fault = FieldError(
+            pointer: "/total_unit_count",
+            .invalidValue,
+            "Must be a whole number that can be represented."
+        )
+        #expect(throws: WireDecoder.Failure.invalid(fault)) {
+            try WireDecoder.decode(RunProgressRequest.self, from: Array(body.utf8))
+        }
+    }
+
     @Test func ofTooManyElementsOnlyOneMoreIsKept() throws {
         let text = "[\(Array(repeating: "1", count: 5000).joined(separator: ","))]"
         #expect(try JSONText.elements(of: Array(text.utf8), max: 1000)?.count == 1001)

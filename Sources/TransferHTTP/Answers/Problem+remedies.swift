@@ -27,6 +27,10 @@ extension Problem {
             "Another client's assertion has this `id`; send another UUID, or none."
         case .noCertificateAuthorities:
             "The tenant has none of its own; PUT /v1/tenant/certificate-authorities sets them."
+        case .internalError:
+            """
+            The service's log has the cause under this `request_id`, unless very many requests fail.
+            """
         default: remedyForUnknown
         }
     }

@@ -1,4 +1,4 @@
-/// How many refusals are written to the log; the others are counted.
+/// How many refusals, or failures, are written to the log; the others are counted.
 struct RefusalBudget {
     /// The lines in one ``period``.
     static let linesMax = 100
@@ -10,7 +10,7 @@ struct RefusalBudget {
 
     /// Takes a line.
     ///
-    /// - Returns: the number of refusals before it that were not written and not told of; nil if
+    /// - Returns: the number of those before it that were not written and not told of; nil if
     ///   this one is not to be written.
     mutating func take(at now: ContinuousClock.Instant) -> Int? {
         if since.map({ now - $0 >= Self.period }) ?? true {

@@ -39,13 +39,11 @@ struct BackgroundTaskRequestRoutes: Sendable {
     func submit(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
         let submission = try await decoded(BackgroundTaskSubmission.self, from: body)
         let (request, client) = try submission.request()
-        let occurrence = request.recurrence.map {
-            $0.first(earliest: request.earliestBeginAt, now: Date.now)
-        }
+        let occurrence = try firstOccurrence(of: request)
         let result = try await stores.requests.submitRequest(
             request,
             BackgroundTaskRequestID(.version7()),
-            occurrence: occurrence ?? nil,
+            occurrence: occurrence,
             of: client,
             tenant: tenant
         )
@@ -73,6 +71,21 @@ struct BackgroundTaskRequestRoutes: Sendable {
             )
         case .unfit(let kind): throw Problem(unfitFor: kind)
         }
+    }
+
+    /// Returns the first time of a request that recurs; nil for any other.
+    private func firstOccurrence(of request: BackgroundTaskRequest) throws(Problem) -> Date? {
+        guard let recurrence = request.recurrence else { return nil }
+        guard let first = recurrence.first(earliest: request.earliestBeginAt, now: Date.now) else {
+            throw Problem([
+                FieldError(
+                    pointer: "/recurrence",
+                    .invalidValue,
+                    "Must have a time, with its longest delay, by the end of year 9999."
+                )
+            ])
+        }
+        return first
     }
 
     /// Launches a request that may not wait, or cancels it.
@@ -182,7 +195,7 @@ extension BackgroundTaskRequestDocument {
             )
         )
         earliestBeginAt = request.earliestBeginAt.map(Timestamp.init)
-        minIntervalSeconds = request.minInterval.map { $0 / .seconds(1) }
+        minIntervalSeconds = request.minInterval.map(\.givenSeconds)
         recurrence = request.recurrence.map { RecurrenceDocument($0) }
         title = request.title
         subtitle = request.subtitle
@@ -193,13 +206,13 @@ extension RecurrenceDocument {
     fileprivate init(_ recurrence: Recurrence) {
         self.init()
         switch recurrence.rule {
-        case .every(let interval): everySeconds = interval / .seconds(1)
+        case .every(let interval): everySeconds = interval.givenSeconds
         case .cron(let expression, let zone):
             cron = expression.text
             timeZone = zone.identifier
         }
         missed = recurrence.missed.rawValue
-        jitterSeconds = recurrence.jitter / .seconds(1)
+        jitterSeconds = recurrence.jitter.givenSeconds
     }
 }
 

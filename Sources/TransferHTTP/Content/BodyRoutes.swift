@@ -108,7 +108,8 @@ struct BodyRoutes: Sendable {
     ) async throws -> ByteBuffer? {
         guard range.start == 0 else { return nil }
         var first: ByteBuffer?
-        if range.end == nil { first = try await Self.next(&chunks) }
+        // What is kept so far may be of another body.
+        if range.end == nil { first = try await Self.next(&chunks, at: 0) }
         if (range.end ?? Int64(first?.readableBytes ?? 0)) > 0 {
             try await onThread { try body.clear() }
         }
@@ -135,7 +136,7 @@ struct BodyRoutes: Sendable {
         var reserved = range.total ?? range.end ?? body.size + Self.reservedMax
         try await reserve(reserved, for: body, of: id, tenant: tenant)
         var next = first
-        if next == nil { next = try await Self.next(&chunks) }
+        if next == nil { next = try await Self.next(&chunks, at: body.size) }
         while let chunk = next {
             let count = Int64(chunk.readableBytes)
             guard body.size + count <= end else {
@@ -152,7 +153,7 @@ struct BodyRoutes: Sendable {
             try await onThread { try chunk.withUnsafeReadableBytes { try body.append($0) } }
             announced -= count
             staged.added(count, of: tenant)
-            next = try await Self.next(&chunks)
+            next = try await Self.next(&chunks, at: body.size)
         }
         guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
         if range.end == nil { try await reserve(body.size, for: body, of: id, tenant: tenant) }
@@ -186,18 +187,21 @@ struct BodyRoutes: Sendable {
     }
 
     private static func next(
-        _ chunks: inout RequestBody.AsyncIterator
+        _ chunks: inout RequestBody.AsyncIterator,
+        at offset: Int64
     ) async throws -> ByteBuffer? {
         do {
             return try await chunks.next()
-        } catch let error as HTTPParserError {
+        } catch let error as HTTPParserError where !error.isEarlyEnd {
             // The server itself answers broken framing and closes the connection.
             throw error
         } catch {
-            throw Problem(
+            var problem = Problem(
                 .incompleteBody,
                 "It broke off; what has come is kept, so go on at `Upload-Offset`."
             )
+            problem.headers[.uploadOffset] = "\(offset)"
+            throw problem
         }
     }
 

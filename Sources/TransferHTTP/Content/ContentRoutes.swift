@@ -42,12 +42,12 @@ struct ContentRoutes: Sendable {
             throw Problem(.taskNotCompleted, "The task is \(task.state.rawValue).")
         }
         guard task.kind == .download else {
-            return try await answer(to: id, tenant: tenant, result)
+            return try await answer(to: id, tenant: tenant, result, fields: fields)
         }
         let (file, isOwn) = try await open(task, result, tenant: tenant)
         let etag = "\"\(task.id)-\(file.tag)\""
         var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
-        if fields.value(of: .ifNoneMatch).map({ EntityTag.lists($0, etag) }) ?? false {
+        if Self.isKnown(etag, by: fields) {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
@@ -74,16 +74,26 @@ struct ContentRoutes: Sendable {
         }
     }
 
+    /// Whether the client already has the content with that tag.
+    private static func isKnown(_ etag: String, by fields: HTTPFields) -> Bool {
+        fields.value(of: .ifNoneMatch).map { EntityTag.lists($0, etag) } ?? false
+    }
+
     /// Returns what the origin answered to an upload or data task, as far as it was kept.
     private func answer(
         to id: TaskID,
         tenant: TenantID,
-        _ result: TransferResult
+        _ result: TransferResult,
+        fields: HTTPFields
     ) async throws -> Response {
+        let etag = "\"\(id)-answer\""
+        guard !Self.isKnown(etag, by: fields) else {
+            return Response(status: .notModified, headers: [.eTag: etag])
+        }
         let body = try await stores.tasks.responseBody(tenant: tenant, task: id) ?? []
         var headers: HTTPFields = [
             .contentType: MediaType.acceptable(result.contentType),
-            .contentDisposition: Self.disposition(nil), .eTag: "\"\(id)-answer\"",
+            .contentDisposition: Self.disposition(nil), .eTag: etag,
         ]
         headers[.contentEncoding] = result.contentEncoding
         return Response(

@@ -83,7 +83,7 @@ extension Request {
             if !collector.isComplete {
                 try await RequestResources.gathering { try await collector.take(from: &chunks) }
             }
-        } catch let error as HTTPParserError {
+        } catch let error as HTTPParserError where !error.isEarlyEnd {
             // The server itself answers broken framing and closes the connection.
             throw error
         } catch {

@@ -29,6 +29,7 @@ package struct APIResponder: HTTPResponder {
     let hasPage: Bool
     let logger: Logger
     let refusals: RefusalLog
+    let serverErrors: ServerErrorLog
     /// Records calls that change something or are refused; nil for none, before the start.
     var audit: AuditTrail?
     /// The handover to a responder that may answer in place of this one later; nil for none.
@@ -48,6 +49,7 @@ package struct APIResponder: HTTPResponder {
         let start = ContinuousClock.now
         var record = RequestRecord(id: UUID.version7())
         let requestID = record.id.text
+        var failure: (any Error)?
         var response: Response
         do {
             var context = context
@@ -55,7 +57,8 @@ package struct APIResponder: HTTPResponder {
             response = try await admitted(request, context: context, record: &record)
             audit?.add(request, context, record, status: response.status.code)
         } catch {
-            let problem = problem(for: error, requestID: requestID)
+            let problem = Problem(any: error)
+            if !(error is Problem) { failure = error }
             let status = problem.code.status
             if RefusalLog.statuses.contains(status) {
                 refusals.add(problem, request, context, record.caller, requestID: requestID)
@@ -84,16 +87,31 @@ package struct APIResponder: HTTPResponder {
             after: duration,
             waits: request.headers.contains(.prefer)
         )
-        logger.log(
-            level: response.status.kind == .serverError ? .error : .debug,
-            "request",
-            metadata: [
-                "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
-                "route": "\(context.endpointPath ?? "-")", "status": "\(response.status.code)",
-                "duration_ms": "\(duration / .milliseconds(1))",
-            ]
-        )
+        log(request, context, requestID, status: Int(response.status.code), duration, failure)
         return response
+    }
+
+    /// Logs an answered request, with the details of its `failure` that the client is not told.
+    private func log(
+        _ request: Request,
+        _ context: APIContext,
+        _ requestID: String,
+        status: Int,
+        _ duration: Duration,
+        _ failure: (any Error)?
+    ) {
+        var metadata: Logger.Metadata = [
+            "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
+            "route": "\(context.endpointPath ?? "-")", "status": "\(status)",
+            "duration_ms": "\(duration / .milliseconds(1))",
+        ]
+        // Whoever asks for the health is told of it, again and again.
+        let isProbe = OperationRoutes.probes.contains(request.uri.path)
+        guard status >= 500, !isProbe || failure != nil else {
+            return logger.debug("request", metadata: metadata)
+        }
+        if let failure { metadata["error"] = "\(String(reflecting: failure))" }
+        serverErrors.add(status: status, metadata)
     }
 
     /// Answers a request that is allowed on its connection; adds to `record` what becomes known.
@@ -197,19 +215,6 @@ package struct APIResponder: HTTPResponder {
         head.method = .get
         head.headerFields[.range] = nil
         return Request(head: head, body: request.body)
-    }
-
-    /// Returns the problem that a client is told for an error, and logs the details that it is not
-    /// told.
-    private func problem(for error: any Error, requestID: String) -> Problem {
-        let problem = Problem(any: error)
-        if !(error is Problem), problem.code.status >= 500 {
-            logger.error(
-                "request failed",
-                metadata: ["request_id": "\(requestID)", "error": "\(String(reflecting: error))"]
-            )
-        }
-        return problem
     }
 
     private func answer(to problem: Problem, requestID: String) -> Response {

@@ -269,6 +269,7 @@ extension ConnectionGate {
 // Called by the gate after the parser.
 extension ConnectionGate {
     var holdsInput: Bool { machine.holdsInput }
+    var isReadingBody: Bool { machine.isReadingBody }
     /// Whether no request is being read or answered.
     var isBetweenRequests: Bool { machine.isWaiting && !machine.isClosing }
 
@@ -307,8 +308,13 @@ extension ConnectionGate {
         }
     }
 
-    /// Notes that the input cannot be parsed; the server answers that and ends the connection.
-    func broke() { closesAfterAnswer = true }
+    /// Notes that the input cannot be parsed; the server answers that, unless the request has its
+    /// answer, and ends the connection.
+    func broke() {
+        closesAfterAnswer = true
+        guard machine.isReadingRest, let context else { return }
+        context.pipeline.syncOperations.close(mode: .output, promise: nil)
+    }
 
     private func exchangeEnded() {
         stateSince = .now

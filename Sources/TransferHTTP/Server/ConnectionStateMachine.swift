@@ -37,6 +37,10 @@ struct ConnectionStateMachine: ~Copyable {
     }
     var isReadingHead: Bool { if case .readingHead = state { true } else { false } }
     var isReadingBody: Bool { if case .readingBody = state { true } else { false } }
+    /// Whether a body is arriving whose request has been answered.
+    var isReadingRest: Bool {
+        if case .readingBody(isAnswerOut: true) = state { true } else { false }
+    }
 
     /// Notes that bytes have arrived.
     ///

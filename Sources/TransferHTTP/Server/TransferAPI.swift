@@ -35,7 +35,7 @@ package struct TransferAPI: Sendable {
     private let counters: RequestCounters
     private let tell: @Sendable (Set<Signal>) -> Void
     private let hasNetwork: @Sendable () -> Bool?
-    private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
+    private let sendTest: @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let presence: TenantPresence
     private let page: PageFiles?
@@ -62,7 +62,7 @@ package struct TransferAPI: Sendable {
     ///   - counters: count the requests.
     ///   - tell: called after a commit with what it may have left to look at.
     ///   - hasNetwork: whether the network can be reached; nil if this instance does not know.
-    ///   - sendTest: sends a test message to a subscription's endpoint.
+    ///   - sendTest: sends a test message to the endpoint of a tenant's subscription.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - page: the files of the page at `/`; nil for none.
     ///   - audit: records changes and refusals; nil for nobody.
@@ -84,7 +84,8 @@ package struct TransferAPI: Sendable {
         counters: RequestCounters = RequestCounters(),
         tell: @escaping @Sendable (Set<Signal>) -> Void,
         hasNetwork: @escaping @Sendable () -> Bool? = { true },
-        sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
+        sendTest:
+            @escaping @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         page: PageFiles? = nil,
         audit: AuditTrail? = nil,
@@ -208,6 +209,7 @@ package struct TransferAPI: Sendable {
             hasPage: page != nil,
             logger: logger,
             refusals: RefusalLog(logger),
+            serverErrors: ServerErrorLog(logger),
             audit: audit
         )
     }

@@ -328,7 +328,7 @@ extension SessionDocument {
                 headerNames: configuration.additionalHeaders.map(\.name),
                 totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
                 sharedContainerIdentifier: configuration.sharedContainerIdentifier,
-                resultRetention: configuration.resultRetention.map { $0 / .seconds(1) },
+                resultRetention: configuration.resultRetention.map(\.givenSeconds),
                 maxConnectionsPerHost: configuration.maxConnectionsPerHost,
                 isDiscretionary: configuration.isDiscretionary,
                 options: options.members

@@ -27,6 +27,8 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasRefused = false
     /// Whether the connection ends after the request that was passed on last, by its head.
     private var isLast = false
+    /// Whether the request that was passed on last has its whole answer.
+    private var isAnswered = false
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -60,6 +62,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let request):
             bodyBytesLeft = request.headerFields.contentLength
             isLast = request.headerFields.value(of: .connection) == "close"
+            isAnswered = false
             connection?.headRead()
         case .body(let bytes):
             bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
@@ -74,8 +77,11 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         guard let refusal = MalformedRequest(error) else { return context.fireErrorCaught(error) }
         // What the parser makes of the bytes behind a refused request.
         guard !hasRefused else { return }
+        // The rest of a body whose request has an answer is owed no other one.
+        if isAnswered, connection?.isReadingBody ?? false { return }
         guard let connection, connection.isBetweenRequests, held.isEmpty else {
             // The handler of the request in progress reads it in place of the rest of the body.
+            isLast = true
             return context.fireErrorCaught(
                 error is HTTPParserError ? error : HTTPParserError.unknown
             )
@@ -122,6 +128,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(wrapOutboundOut(.head(answer)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
+            isAnswered = true
             let done = promise ?? context.eventLoop.makePromise()
             done.futureResult.assumeIsolated().whenComplete { [weak self] _ in
                 self?.connection?.answerOut()

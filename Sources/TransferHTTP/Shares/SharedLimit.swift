@@ -22,6 +22,8 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case keyRequests = "key_requests"
     /// The wrong API keys from one address.
     case wrongKeys = "wrong_keys"
+    /// The test messages of subscriptions that wait for their receivers.
+    case testMessages = "test_messages"
 }
 
 extension SharedLimit {
@@ -31,7 +33,7 @@ extension SharedLimit {
         switch self {
         case .connections, .bodyBytes: .unavailable
         case .tenantConnections, .submissionBytes, .submissions, .answerBytes, .stagedBytes,
-            .requests, .keyRequests, .wrongKeys:
+            .requests, .keyRequests, .wrongKeys, .testMessages:
             .tooManyRequests
         }
     }
@@ -50,6 +52,8 @@ extension SharedLimit {
         case .requests: "The tenant has sent as many requests as it may in a second."
         case .keyRequests: "As many requests as may be were sent with this key in a second."
         case .wrongKeys: "Too many wrong keys came from this address."
+        case .testMessages:
+            "As many test messages as may be wait for their receivers; try again in a while."
         }
     }
 }

@@ -104,7 +104,7 @@ final class TaskLines: @unchecked Sendable {
     private func nextBytes() async throws -> ByteBuffer? {
         do {
             return try await body.next()
-        } catch let error as HTTPParserError {
+        } catch let error as HTTPParserError where !error.isEarlyEnd {
             // The server itself answers broken framing and closes the connection.
             throw error
         } catch {

@@ -54,14 +54,15 @@ struct OperationRoutes: Sendable {
         let ahead = report.databaseClockAhead.map { Int($0.rounded()) }
         let tasksWait =
             report.isDatabaseUp
-            && (!report.shortages.isEmpty || ahead != nil || report.pauses.isEverythingPaused)
+            && (!report.shortages.isEmpty || ahead != nil || report.pauses.isEverythingPaused
+                || report.isDatabaseFull)
         let document = HealthDocument(
             status: tasksWait ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
             database: HealthDocument.Component(
-                status: status,
+                status: report.isDatabaseFull ? "fail" : status,
                 reason: report.databaseReason
             ),
             databaseClock: HealthDocument.Component(

@@ -85,9 +85,9 @@ extension BackgroundSettingsDocument {
             permittedIdentifiers: settings.permittedIdentifiers.terms,
             enabled: settings.areTasksOn,
             capacity: settings.capacity.rawValue,
-            assertionBudgetSeconds: settings.assertionBudget / .seconds(1),
-            appRefreshSeconds: settings.appRefreshTime / .seconds(1),
-            processingSeconds: settings.processingTime / .seconds(1)
+            assertionBudgetSeconds: settings.assertionBudget.givenSeconds,
+            appRefreshSeconds: settings.appRefreshTime.givenSeconds,
+            processingSeconds: settings.processingTime.givenSeconds
         )
     }
 }

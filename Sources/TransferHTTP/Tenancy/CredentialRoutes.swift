@@ -75,13 +75,14 @@ struct CredentialRoutes: Sendable {
         let credentials = try await stores.credentials.credentials(
             tenant: tenant,
             after: after,
-            limit: limit + 1
+            limit: limit
         )
         return try await .page(
             credentials,
-            limit: limit,
             document: { CredentialDocument($0) },
-            cursor: { .credential(name: $0.name ?? "") }
+            place: { $0.name ?? "" },
+            cursor: { .credential(name: $0) },
+            name: \.self
         )
     }
 }

@@ -22,14 +22,14 @@ struct PauseRoutes: Sendable {
         let request =
             try await body.isEmpty ? PauseRequest() : decoded(PauseRequest.self, from: body)
         let pause = Pause(
-            scope: Pause.Scope(tenant: tenant, host: try request.hostKey()),
+            scope: Pause.Scope(tenant: tenant, host: try request.host.map(hostKey)),
             hostName: request.host?.lowercased(),
             isByTenant: true,
             givesBack: request.givesBack ?? false,
             pausedAt: Date()
         )
         guard try await stores.pauses.pause(pause) else {
-            throw Problem(.quotaExceeded, "There are \(Pause.pausesMax) pauses already.")
+            throw Problem(Quota(.pauses, maximum: Quota.pausesMax))
         }
         tell(.ofTasks)
         return Answer(status: .noContent)
@@ -37,16 +37,14 @@ struct PauseRoutes: Sendable {
 
     func resume(_ body: [UInt8], of tenant: TenantID) async throws -> Answer {
         let request =
-            try await body.isEmpty ? PauseRequest() : decoded(PauseRequest.self, from: body)
-        let scope = Pause.Scope(tenant: tenant, host: try request.hostKey())
+            try await body.isEmpty ? ResumeRequest() : decoded(ResumeRequest.self, from: body)
+        let scope = Pause.Scope(tenant: tenant, host: try request.host.map(hostKey))
         if try await stores.pauses.endPause(scope, isByTenant: true) { tell(.ofTasks) }
         return Answer(status: .noContent)
     }
-}
 
-extension PauseRequest {
-    fileprivate func hostKey() throws(Problem) -> HostKey? {
-        guard let host else { return nil }
+    /// Returns the host that a body names.
+    private func hostKey(_ host: String) throws -> HostKey {
         guard let key = HostKey(hostAndPort: host) else {
             throw Problem([
                 FieldError(

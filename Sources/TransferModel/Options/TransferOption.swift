@@ -130,7 +130,7 @@ extension TransferOption {
                 }
                 return .milliseconds(Int64((seconds * 1000).rounded()))
             },
-            write: { .number($0 / .seconds(1)) }
+            write: { .number($0.givenSeconds) }
         )
     }
 

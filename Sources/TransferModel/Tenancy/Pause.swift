@@ -31,9 +31,6 @@ package struct Pause: Equatable, Sendable {
     package let givesBack: Bool
     package let pausedAt: Date
 
-    /// The maximum number of pauses at once.
-    package static let pausesMax: Int64 = 1000
-
     package init(
         scope: Scope,
         hostName: String?,

@@ -23,6 +23,8 @@ package struct Quota: Hashable, Sendable {
         case handlers
         /// The transfers that are linked to one run.
         case runTransfers = "run_transfers"
+        /// The pauses by which the tenant has paused itself.
+        case pauses
     }
 
     package let limit: Limit
@@ -50,4 +52,6 @@ package struct Quota: Hashable, Sendable {
     package static let assertionsMax: Int64 = 100
     /// The most handlers of background tasks that a client registers.
     package static let handlersMax: Int64 = 100
+    /// The most pauses by which a tenant pauses itself: each worker reads all pauses once a second.
+    package static let pausesMax: Int64 = 100
 }

@@ -12,18 +12,25 @@ package struct PauseStore: Sendable {
 extension PauseStore {
     /// Pauses a scope from now on; one that is paused already only takes over `givesBack`.
     ///
-    /// - Returns: false when there are as many pauses as there may be.
+    /// An operator's pauses have no maximum: it has to be able to stop everything at any time.
+    ///
+    /// - Returns: false when the tenant has paused as many other scopes as it may.
     package func pause(_ pause: Pause) async throws(StoreError) -> Bool {
         let scope = pause.scope
+        let room = Database.hasRoom(
+            in: """
+                SELECT 1 FROM pause
+                WHERE \(Self.isAPause) AND tenant_id = \(scope.tenant?.uuid) AND is_by_tenant
+                """,
+            maximum: Quota.pausesMax
+        )
         let rows = try await database.run(
             """
             INSERT INTO pause AS p (id, tenant_id, host_key, host_name, is_by_tenant, gives_back)
             SELECT \(UUID.version7()), \(scope.tenant?.uuid), \(scope.host?.rawValue),
                 \(pause.hostName), \(pause.isByTenant), \(pause.givesBack)
-            WHERE \(Database.hasRoom(
-                in: "SELECT 1 FROM pause WHERE \(Self.isAPause)",
-                maximum: Pause.pausesMax
-            ))
+            WHERE NOT \(pause.isByTenant) OR \(room) OR EXISTS (
+                SELECT 1 FROM pause WHERE \(Self.isPause(of: scope, isByTenant: true)))
             ON CONFLICT (
                 coalesce(tenant_id::text, ''), coalesce(host_key::text, ''), is_by_tenant)
             DO UPDATE SET gives_back = excluded.gives_back
@@ -41,10 +48,7 @@ extension PauseStore {
     ) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
-            DELETE FROM pause
-            WHERE coalesce(tenant_id::text, '') = coalesce(\(scope.tenant?.uuid)::text, '')
-                AND coalesce(host_key::text, '') = coalesce(\(scope.host?.rawValue)::text, '')
-                AND is_by_tenant = \(isByTenant)
+            DELETE FROM pause WHERE \(Self.isPause(of: scope, isByTenant: isByTenant))
             """
         )
         return rows.affectedCount > 0
@@ -72,14 +76,24 @@ extension PauseStore {
     /// an index a plan would have a cost beside which no other counts.
     static let isAPause: Query = "id > \(UUID.zero)"
 
+    /// Whether a row is the pause of a scope by one of its authors.
+    private static func isPause(of scope: Pause.Scope, isByTenant: Bool) -> Query {
+        """
+        coalesce(tenant_id::text, '') = coalesce(\(scope.tenant?.uuid)::text, '')
+            AND coalesce(host_key::text, '') = coalesce(\(scope.host?.rawValue)::text, '')
+            AND is_by_tenant = \(isByTenant)
+        """
+    }
+
     /// Whether tasks of a tenant do not begin at a host; `tenant` is only looked up if anything is
     /// paused at all.
     static func isPaused(tenant: Query, host: Query) -> Query {
         """
         (CASE WHEN (SELECT EXISTS (SELECT 1 FROM pause WHERE \(isAPause))) THEN EXISTS (
             SELECT 1 FROM pause z
-            WHERE z.\(isAPause) AND (z.host_key IS NULL OR z.host_key = \(host))
-                AND (z.tenant_id IS NULL OR z.tenant_id = \(tenant))
+            -- By the index of scopes: there may be any number of pauses.
+            WHERE coalesce(z.tenant_id::text, '') = ANY (ARRAY['', (\(tenant))::text])
+                AND coalesce(z.host_key::text, '') = ANY (ARRAY['', (\(host))::text])
         ) ELSE false END)
         """
     }

@@ -18,7 +18,13 @@ import TransferWire
 
     @Test func whatAProblemSaysItselfComesFirst() {
         #expect(detail(Problem(.unknownSession, "Other words.")) == "Other words.")
-        #expect(detail(Problem(.internalError)) == nil)
+        #expect(detail(Problem(.storageFull)) == nil)
+    }
+
+    @Test func aFailureNamesTheLogAndNothingElse() {
+        let problem = Problem(any: CancellationError())
+        #expect(problem.code == .internalError)
+        #expect(detail(problem)?.hasPrefix("The service's log has the cause under") == true)
     }
 
     @Test func theMethodsOfAPathAreNamed() {

@@ -125,6 +125,22 @@ import TransferWire
         }
     }
 
+    /// Its time could not be shown, nor anything that is listed beside it.
+    @Test(arguments: [
+        #""earliest_begin_at": "9999-12-31T23:59:59Z", "recurrence": {"every_seconds": 10, "#
+            + #""jitter_seconds": 86400}"#,
+        #""earliest_begin_at": "9999-12-31T23:59:59Z", "recurrence": {"cron": "0 0 1 1 *"}"#,
+    ])
+    func hasATimeByTheEndOfTheYear9999(members: String) async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let answer = try await server.request("refresh", members)
+            #expect(answer.status == 422)
+            #expect(answer.faults == ["/recurrence invalid_value"])
+            #expect(try await server.pending().isEmpty)
+        }
+    }
+
     @Test func endsWithItsCancellation() async throws {
         try await APIServer.run { server in
             try await server.register()

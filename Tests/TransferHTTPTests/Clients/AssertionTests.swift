@@ -104,6 +104,27 @@ import TransferWire
         }
     }
 
+    @Test func onlyTheNamesThatLeakedLastAreKept() async throws {
+        try await APIServer.run { server in
+            let clock = try await server.clock()
+            let connection = try await TestDatabase.current.connection()
+            _ = try await server.begin("upload")
+            _ = try await connection.execute(
+                """
+                INSERT INTO assertion_leak (client_id, name, count, leaked_at)
+                SELECT a.client_id, 'old ' || i, 1, now() - i * interval '1 minute'
+                FROM assertion a, generate_series(1, 200) i
+                """
+            )
+            try await server.send("POST", Self.background)
+            try await clock.pass(until: -1, before: .assertionsEnd)
+            let kept = try await connection.execute("SELECT name FROM assertion_leak").map {
+                try $0.decode("name", as: String.self)
+            }
+            #expect(Set(kept) == Set((1...99).map { "old \($0)" } + ["upload"]))
+        }
+    }
+
     @Test func oneThatBeginsInTheLastSecondsIsAnnouncedAtOnce() async throws {
         try await APIServer.run { server in
             let clock = try await server.clock()

@@ -50,6 +50,12 @@ struct APIServer: Sendable {
         presence: TenantPresence = TenantPresence(),
         stores otherStore: Stores? = nil,
         hasNetwork: @escaping @Sendable () -> Bool? = { true },
+        sendTest:
+            @escaping @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt = {
+                _,
+                _,
+                _ in .fixture
+            },
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -83,7 +89,7 @@ struct APIServer: Sendable {
             presence: presence,
             tell: { wakes.count($0) },
             hasNetwork: hasNetwork,
-            sendTest: { _, _ in .fixture },
+            sendTest: sendTest,
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             page: try PageFiles(folder: Checkout.page),
             audit: audit,

@@ -54,6 +54,10 @@ import TransferWire
         (task(#""earliest_begin_at": "tomorrow""#), "/earliest_begin_at invalid_date"),
         (task(#""earliest_begin_at": "2030-02-30T00:00:00Z""#), "/earliest_begin_at invalid_date"),
         (task(#""earliest_begin_at": "2030-01-01T00:00:00""#), "/earliest_begin_at invalid_date"),
+        (
+            task(#""earliest_begin_at": "9999-12-31T23:59:59.999999Z""#),
+            "/earliest_begin_at invalid_date"
+        ),
         (task(#""client_persisted_string": 1"#), "/client_persisted_string wrong_type"),
         (task(#""destination": "a""#), "/destination wrong_type"),
         (task(#""destination": {}"#), "/destination/path required"),

@@ -134,6 +134,40 @@ import TransferWire
         }
     }
 
+    /// What is misspelt and ignored does something else than what was asked for.
+    @Test func everyBodyRefusesAMemberThatItDoesNotHave() async throws {
+        let document = try APIServer.document()
+        try await APIServer.run { server in
+            let task = try await server.submit(try await server.session("bounds"))
+            var refused = 0
+            for operation in document.operations {
+                let described =
+                    document.root["paths"]?[operation.path]?[operation.method.lowercased()]
+                guard described?["requestBody"]?["content"]?["application/json"] != nil else {
+                    continue
+                }
+                let path = operation.path
+                    .replacing("{client}", with: "default")
+                    .replacing("{id}", with: "\(task)")
+                    .replacing("{identifier}", with: "bounds")
+                    .replacing("{name}", with: "bounds")
+                // Submissions alone say first what they lack.
+                let base = path.hasSuffix("/tasks") ? Self.url : .object([:])
+                let body = base.setting("/stranger", to: .bool(true))
+                let answer = try await server.send(
+                    operation.method,
+                    path,
+                    bytes: Array(try JSONEncoder().encode(body))
+                )
+                // What the path names may be unknown, or in no state for it.
+                if operation.path.contains("{id}"), [404, 409].contains(answer.status) { continue }
+                refused += 1
+                #expect(answer.faults == ["/stranger unknown_field"], "\(operation)")
+            }
+            #expect(refused >= 15)
+        }
+    }
+
     @Test func theContractHasTheDeclaredOptionsAndNoOthers() throws {
         let document = try APIServer.document()
         func members(_ name: String) -> Set<String> {

@@ -81,6 +81,30 @@ import TransferWire
         }
     }
 
+    /// One who reads otherwise repeats a request at once, for ever.
+    @Test(arguments: [
+        ("put", "/v1/tasks/{id}/body"), ("post", "/v1/tasks/{id}/retry"),
+        ("post", "/v1/background-tasks/runs/{id}/transfers"), ("post", "/v1/tenant/pause"),
+        ("post", "/v1/sessions/{identifier}/tasks"),
+    ])
+    func operationsWithAQuotaDescribeIt(method: String, path: String) throws {
+        let operation = try APIServer.document().root["paths"]?[path]?[method]
+        #expect(
+            operation?["responses"]?["429"]?["$ref"]?.string
+                == "#/components/responses/QuotaExceeded"
+        )
+    }
+
+    @Test func everyPathDescribesAWrongMethod() throws {
+        let paths = try APIServer.document().root["paths"]?.object ?? [:]
+        for (path, item) in paths {
+            for (method, operation) in item.object ?? [:] where method != "parameters" {
+                #expect(operation["responses"]?["405"] != nil, "\(method) \(path)")
+            }
+        }
+        #expect(!paths.isEmpty)
+    }
+
     @Test func onlyTheOperationsAreDescribedAsOpen() throws {
         let open = try APIServer.document().operations.filter { !$0.needsKey }.map(\.path)
         #expect(Set(open) == OperationRoutes.paths.union(PageRoutes.paths))

@@ -176,6 +176,67 @@ import TransferWire
         }
     }
 
+    /// The bytes of a request that ends too early are not wrong.
+    @Test(arguments: [
+        "Content-Length: 10\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+    ])
+    func aBodyThatBreaksOffIsIncomplete(rest: String) async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(try await server.session(), Self.upload)
+            for target in ["POST /v1/sessions/photos/tasks", "PUT /v1/tasks/\(id)/body"] {
+                let client = try StreamClient(
+                    port: server.client.port,
+                    request: Self.begun(target, rest, server)
+                )
+                client.stopSending()
+                try await eventually("the connection ends") { client.isEnded }
+                #expect(client.head.hasPrefix("HTTP/1.1 400 "), "\(target)")
+                #expect(client.all.contains("\"incomplete_body\""), "\(target)")
+                #expect(client.all.matches(of: #/HTTP/1\.1 \d{3} /#).count == 1)
+                if target.hasPrefix("PUT") {
+                    #expect(client.head.lowercased().contains("upload-offset: 5"))
+                }
+            }
+        }
+    }
+
+    /// The client would take it for the answer to its next request.
+    @Test func anAnsweredRequestThatBreaksOffIsNotAnsweredAgain() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(try await server.session())
+            for end in ["", "zz\r\n"] {
+                let client = try StreamClient(
+                    port: server.client.port,
+                    request: Self.begun(
+                        "PUT /v1/tasks/\(id)/body",
+                        "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+                        server
+                    )
+                )
+                try await eventually("it is answered") { client.all.contains("body_not_expected") }
+                if end.isEmpty { client.stopSending() } else { try client.send(Array(end.utf8)) }
+                try await eventually("the connection ends") { client.isEnded }
+                #expect(client.head.hasPrefix("HTTP/1.1 409 "))
+                #expect(client.all.matches(of: #/HTTP/1\.1 \d{3} /#).count == 1)
+            }
+        }
+    }
+
+    private static let upload =
+        #"{"url": "http://o.example/", "kind": "upload", "upload": {"staged": true}}"#
+
+    /// A request of which `rest` is the last that comes.
+    private static func begun(_ target: String, _ rest: String, _ server: APIServer) -> [UInt8] {
+        let head = """
+            \(target) HTTP/1.1\r
+            Host: a\r
+            Authorization: Bearer \(server.first.key.serialized)\r
+            Content-Type: application/\(target.hasPrefix("PUT") ? "octet-stream" : "json")\r
+
+            """
+        return Array((head + rest).utf8)
+    }
+
     @Test(arguments: ["", "Expect: 100-continue\r\n"])
     func anAnnouncedBodyThatIsTooLargeIsRefusedAtOnce(expectation: String) async throws {
         try await APIServer.run { server in

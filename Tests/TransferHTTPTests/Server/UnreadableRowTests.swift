@@ -42,6 +42,27 @@ import TransferWire
         }
     }
 
+    @Test func credentialsAreListedWithoutIt() async throws {
+        try await APIServer.run { server in
+            for name in ["a", "b"] {
+                try await server.send(
+                    "PUT",
+                    "/v1/credentials/\(name)",
+                    #"{"kind": "basic", "username": "me", "password": "s3cret"}"#
+                )
+            }
+            try await execute(
+                """
+                UPDATE credential SET form = '{"of": ["the future"]}' WHERE name = 'a'
+                """
+            )
+            let page = try await server.send("GET", "/v1/credentials")
+                .json(Page<CredentialDocument>.self)
+            #expect(page.items.map(\.name) == ["b"])
+            #expect(page.unreadable == ["a"])
+        }
+    }
+
     @Test func subscriptionsAndDeliveriesAreListedWithoutIt() async throws {
         try await APIServer.run { server in
             var ids: [String] = []

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import Testing
 import TransferModel
 import TransferStore
@@ -41,6 +42,24 @@ import TransferWire
                 limit: 1,
                 lease: .seconds(60)
             ).claims.first
+        )
+    }
+
+    /// Returns the token of the only `session.events_finished`.
+    private func closingToken() async throws -> AckToken {
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute(
+            """
+            SELECT e.session_id, e.sequence,
+                substring(sha256(b.ack_key || uuid_send(e.id)) FOR 24) AS proof
+            FROM event e, subscription b WHERE e.kind = 'session.events_finished'
+            """
+        )[0]
+        await connection.close()
+        return AckToken(
+            session: SessionID(try row.decode("session_id")),
+            sequence: try row.decode("sequence"),
+            proof: try row.decode("proof")
         )
     }
 
@@ -179,6 +198,37 @@ import TransferWire
         }
     }
 
+    @Test func testsThatWaitForTheirReceiversLeaveRoomForOthers() async throws {
+        let receiver = SilentReceiver()
+        try await APIServer.run(sendTest: { _, _, _ in await receiver.answer() }) { server in
+            let location = try await prepare(server, dead: 0)
+            let most = TestSlots.perTenantMax
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<most {
+                    group.addTask { try await server.send("POST", "\(location)/test").status }
+                }
+                try await eventually("all of them wait") { receiver.waitingCount == most }
+                receiver.answerWhatComes()
+                let refused = try await server.send("POST", "\(location)/test")
+                #expect(refused.status == 429)
+                #expect(refused.fields["retry-after"] != nil)
+                #expect(try refused.json(ProblemDetails.self).limit == "test_messages")
+                let created = try await server.send(
+                    "POST",
+                    "/v1/subscriptions",
+                    #"{"url": "https://receiver.example/"}"#,
+                    as: server.second
+                )
+                let other = try #require(created.fields["location"])
+                let taken = try await server.send("POST", "\(other)/test", as: server.second)
+                #expect(taken.status == 200)
+                receiver.answerWhatWaits()
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(try await server.send("POST", "\(location)/test").status == 200)
+        }
+    }
+
     @Test func showsNothingOfAnotherTenant() async throws {
         try await APIServer.run { server in
             let location = try await prepare(server, dead: 1)
@@ -209,20 +259,7 @@ import TransferWire
             _ = try await prepare(server, dead: 0)
             let task = try await server.submit("/v1/sessions/photos")
             _ = try await server.send("POST", "/v1/tasks/\(task)/cancel")
-            let connection = try await TestDatabase.current.connection()
-            let row = try await connection.execute(
-                """
-                SELECT e.session_id, e.sequence,
-                    substring(sha256(b.ack_key || uuid_send(e.id)) FOR 24) AS proof
-                FROM event e, subscription b WHERE e.kind = 'session.events_finished'
-                """
-            )[0]
-            let token = AckToken(
-                session: SessionID(try row.decode("session_id")),
-                sequence: try row.decode("sequence"),
-                proof: try row.decode("proof")
-            )
-            await connection.close()
+            let token = try await closingToken()
             let wrong = AckToken(
                 session: token.session,
                 sequence: token.sequence,
@@ -251,6 +288,20 @@ import TransferWire
             #expect(server.wakes.value == wakes + 1)
             #expect(server.wakes.latest == [.deliveries])
             #expect(try await acknowledge(token.serialized).code == .staleAckToken)
+        }
+    }
+
+    @Test func anAcknowledgementMayBeRepeatedAfterTheEndOfItsSession() async throws {
+        try await APIServer.run { server in
+            _ = try await prepare(server, dead: 0)
+            let task = try await server.submit("/v1/sessions/photos")
+            _ = try await server.send("POST", "/v1/tasks/\(task)/cancel")
+            let token = try await closingToken()
+            #expect(try await server.send("DELETE", "/v1/sessions/photos").status == 204)
+            let path = "/v1/sessions/photos/events/ack"
+            let body = #"{"ack_token": "\#(token.serialized)"}"#
+            #expect(try await server.send("POST", path, body).status == 204)
+            #expect(try await server.send("POST", path, body).code == .staleAckToken)
         }
     }
 
@@ -283,4 +334,37 @@ import TransferWire
             #expect(subscription.disabled?.reason == "gone")
         }
     }
+}
+
+/// A receiver of test messages that does not answer until it is told to.
+private final class SilentReceiver: Sendable {
+    private struct State {
+        var waitingCount = 0
+        var isSilent = true
+        var keepsWaiting = true
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of messages that have waited for an answer so far.
+    var waitingCount: Int { state.withLock { $0.waitingCount } }
+
+    func answer() async -> DeliveryAttempt {
+        let waits = state.withLock { state in
+            if state.isSilent { state.waitingCount += 1 }
+            return state.isSilent
+        }
+        if waits {
+            try? await eventually("an answer is wanted", within: .seconds(60)) {
+                state.withLock { !$0.keepsWaiting }
+            }
+        }
+        return .fixture
+    }
+
+    /// Answers all further messages at once.
+    func answerWhatComes() { state.withLock { $0.isSilent = false } }
+
+    /// Answers the messages that wait.
+    func answerWhatWaits() { state.withLock { $0.keepsWaiting = false } }
 }

@@ -46,6 +46,30 @@ import TransferWire
         }
     }
 
+    /// Only one of them would be sent, without a word.
+    @Test(arguments: [
+        #"{"\u00e9": 1, "e\u0301": 2, "z": 0}"#, #"{"a": 1, "\u0061": 2}"#,
+        #"[{"a": 1}, {"b": {"\u00e9": 1, "e\u0301": 1e0}}]"#,
+    ])
+    func membersWithEqualNamesAreRefused(json: String) async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = #"{"url": "http://o.example/", "body": {"json": \#(json)}}"#
+            for (body, place) in [(task, ""), ("[\(task)]", "/0")] {
+                let answer = try await server.send("POST", "\(session)/tasks", body)
+                #expect(answer.status == 422)
+                #expect(answer.faults == ["\(place) invalid_value"])
+            }
+            let line = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                task,
+                fields: [("Content-Type", "application/x-ndjson")]
+            )
+            #expect(line.status == 422)
+        }
+    }
+
     @Test func aFormWithFilesNamesItsBoundary() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

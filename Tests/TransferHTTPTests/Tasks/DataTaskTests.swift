@@ -57,6 +57,15 @@ import TransferWire
             let content = try await server.send("GET", try #require(task.content))
             #expect(content.body == latin1)
             #expect(content.fields["content-type"] == "text/plain; charset=ISO-8859-1")
+            let tag = try #require(content.fields["etag"])
+            let unchanged = try await server.send(
+                "GET",
+                try #require(task.content),
+                fields: [("If-None-Match", tag)]
+            )
+            #expect(unchanged.status == 304)
+            #expect(unchanged.body.isEmpty)
+            #expect(unchanged.fields["etag"] == tag)
             let page = try await server.send("GET", "\(session)/tasks").json(
                 Page<TaskDocument>.self
             )

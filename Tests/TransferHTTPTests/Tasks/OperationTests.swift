@@ -37,7 +37,7 @@ import TransferWire
             watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             presence: TenantPresence(),
             tell: { _ in },
-            sendTest: { _, _ in .fixture },
+            sendTest: { _, _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger
         )

@@ -55,6 +55,59 @@ import TransferWire
         }
     }
 
+    /// Ignored, they would pause or resume everything.
+    @Test func unknownMembersAreRefused() async throws {
+        try await APIServer.run { server in
+            #expect(try await server.send("POST", "/v1/tenant/pause").status == 204)
+            for (verb, body, fault) in [
+                ("pause", #"{"hostname": "files.example:443"}"#, "/hostname unknown_field"),
+                ("resume", #"{"hostname": "files.example:443"}"#, "/hostname unknown_field"),
+                ("resume", #"{"gives_back": true}"#, "/gives_back unknown_field"),
+            ] {
+                let answer = try await server.send("POST", "/v1/tenant/\(verb)", body)
+                #expect(answer.status == 422)
+                #expect(answer.faults == [fault])
+            }
+            #expect(try await pauses(server).map(\.host) == [nil])
+        }
+    }
+
+    @Test func aTenantsPausesTakeNobodyElsesPlace() async throws {
+        try await APIServer.run { server in
+            func pause(_ place: Int64, givesBack: Bool = false) async throws -> HTTPClient.Answer {
+                try await server.send(
+                    "POST",
+                    "/v1/tenant/pause",
+                    #"{"host": "h\#(place).example:443", "gives_back": \#(givesBack)}"#
+                )
+            }
+            for place in 0..<Quota.pausesMax { _ = try await pause(place) }
+            let refused = try await pause(Quota.pausesMax)
+            #expect(refused.code == .quotaExceeded)
+            let problem = try refused.json(ProblemDetails.self)
+            #expect(problem.limit == "pauses")
+            #expect(problem.maximum == Quota.pausesMax)
+            // What is paused already may be repeated.
+            #expect(try await pause(7, givesBack: true).status == 204)
+            let ofFirst = try await pauses(server)
+            #expect(ofFirst.count == Int(Quota.pausesMax))
+            #expect(ofFirst.filter(\.givesBack).map(\.host) == ["h7.example:443"])
+            let ofSecond = try await server.send("POST", "/v1/tenant/pause", as: server.second)
+            #expect(ofSecond.status == 204)
+            for tenant in [nil, server.first.id] {
+                let pause = Pause(
+                    scope: Pause.Scope(tenant: tenant, host: nil),
+                    hostName: nil,
+                    isByTenant: false,
+                    givesBack: true,
+                    pausedAt: Date()
+                )
+                let isPaused = try await PauseStore(server.stores.database).pause(pause)
+                #expect(isPaused)
+            }
+        }
+    }
+
     @Test func aHostIsNamedWithItsPort() async throws {
         try await APIServer.run { server in
             for host in ["files.example", ""] {

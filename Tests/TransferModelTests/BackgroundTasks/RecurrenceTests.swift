@@ -25,6 +25,25 @@ import Testing
         #expect(found?.formatted(.iso8601) == first)
     }
 
+    /// A later time could not be written.
+    @Test func noOccurrenceIsBeyondTheYear9999() throws {
+        let now = try Date("9999-12-31T23:59:00Z", strategy: .iso8601)
+        let rules: [Recurrence.Rule] = try [.every(.seconds(60)), Self.daily().rule]
+        for rule in rules {
+            let recurrence = Recurrence(rule: rule)
+            #expect(recurrence.next(after: now, now: now) == nil)
+        }
+        let often = Recurrence(rule: .every(.seconds(10)))
+        #expect(often.first(earliest: now, now: now) == now)
+        #expect(often.next(after: now, now: now) == now + 10)
+        let delayed = Recurrence(rule: .every(.seconds(10)), jitter: .seconds(60))
+        #expect(delayed.first(earliest: now, now: now) == nil)
+        #expect(delayed.first(earliest: now - 1, now: now - 1) == now - 1)
+        let zone = try #require(TimeZone(identifier: "UTC"))
+        let yearly = Recurrence(rule: .cron(try CronExpression("0 0 1 1 *"), zone))
+        #expect(yearly.first(earliest: now, now: now) == nil)
+    }
+
     /// A request that leaves out what it has missed, of an occurrence at six o'clock.
     private static func skipping(
         _ reason: RequestWait.Reason,

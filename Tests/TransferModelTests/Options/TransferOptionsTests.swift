@@ -44,6 +44,16 @@ import TransferModel
         #expect(Set(TransferOptions.all.map(\.name)).count == TransferOptions.all.count)
     }
 
+    @Test func secondsAreReadBackAsTheyWereGiven() throws {
+        let option = try #require(TransferOptions.all.first { $0.name == "progress_interval" })
+        for milliseconds in Array(1000...9999) + (10...3600).map({ $0 * 1000 }) {
+            var options = TransferOptions()
+            let seconds = Double(milliseconds) / 1000
+            try option.set(.number(seconds), in: &options)
+            #expect(option.value(options) == .number(seconds))
+        }
+    }
+
     /// A field without a declaration would be neither stored nor told.
     @Test func eachFieldIsDeclared() throws {
         #expect(Mirror(reflecting: TransferOptions()).children.count == TransferOptions.all.count)

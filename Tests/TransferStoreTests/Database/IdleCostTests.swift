@@ -13,11 +13,39 @@ import TransferTestSupport
     /// The tables that then have rows; those of other tests do not concern this one.
     private static let filled = """
         task, ready_run, attempt, rename_run, outcome, attempt_log, event, task_move, session,
-        session_progress
+        session_progress, delivery, delivery_log, background_task_run
         """
     /// The maximum number of rows of tables and entries of indexes; the 64 shards alone are read
     /// several times.
     private static let readMax: Int64 = 600
+
+    /// The subscription whose replays are put off.
+    private static let subscription = SubscriptionID(UUID())
+    /// Deliveries and replays that are not due yet, and runs that ended a moment ago.
+    private static let notYet: [Query] = [
+        """
+        INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+        SELECT gen_random_uuid(), gen_random_uuid(), 0, now() + interval '1 h'
+        FROM generate_series(1, \(Int64(tasks)))
+        """,
+        """
+        INSERT INTO delivery_log
+            (id, subscription_id, session_id, sequence, state, died_at, replay_due_at)
+        SELECT gen_random_uuid(), \(subscription.uuid), gen_random_uuid(), 1, 'dead', now(),
+            now() + interval '1 h'
+        FROM generate_series(1, \(Int64(tasks)))
+        """,
+        """
+        INSERT INTO background_task_run
+            (id, client_id, tenant_id, request_id, identifier, kind, launched_at, launch_sequence,
+            deadline_at, has_expiration_handler, cancels_transfers, completes_with_transfers,
+            ended_at, reason)
+        SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(),
+            'refresh', 'app_refresh', now(), 1, now(), false, false, false, now(),
+            'completed_by_client'
+        FROM generate_series(1, \(Int64(tasks)))
+        """,
+    ]
 
     private struct Question {
         let name: String
@@ -70,6 +98,9 @@ import TransferTestSupport
             Question("pruneExpiredTasks") {
                 _ = try await $0.retention.pruneExpiredTasks(after: nil)
             },
+            Question("pruneRuns") {
+                _ = try await $0.runs.pruneRuns(endedBefore: .seconds(3600))
+            },
             Question("areAnyReplaysDue") { _ = try await $0.deliveryLog.areAnyReplaysDue() },
             Question("areAnyDue") { _ = try await $0.deliveries.areAnyDue() },
             Question("replayTurns") {
@@ -77,7 +108,7 @@ import TransferTestSupport
             },
             Question("claimReplays") {
                 _ = try await $0.deliveryLog.claimReplays(
-                    of: SubscriptionID(UUID()),
+                    of: subscription,
                     worker.reserve(10),
                     limit: 10,
                     lease: .seconds(600)
@@ -106,6 +137,7 @@ import TransferTestSupport
             #expect(try await fixture.complete(claims).count == claims.count)
         }
         while try await fixture.stores.counts.foldMoves() > 0 {}
+        for insert in Self.notYet { _ = try await fixture.aside.execute(insert) }
         if isAnalyzed { try await fixture.aside.executeScript("ANALYZE \(Self.filled)") }
 
         let pool = TestDatabase.current.pool(connectionsMax: 1)

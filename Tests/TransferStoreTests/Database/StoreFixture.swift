@@ -203,6 +203,24 @@ struct StoreFixture: Sendable {
         )
     }
 
+    /// Ends an attempt that leaves `count` bytes for the next one.
+    func end(
+        _ claim: TaskClaim,
+        _ outcome: AttemptOutcome,
+        leaving count: Int64
+    ) async throws {
+        var partial = Self.progress(of: claim.task, fence: claim.fence).checkpoint
+        partial?.bytesDurable = count
+        let attemptEnd = AttemptEnd(
+            task: claim.task,
+            fence: claim.fence,
+            outcome: outcome,
+            bytesReceived: count,
+            partial: partial
+        )
+        #expect(try await stores.completions.end([attemptEnd]) == [claim.task])
+    }
+
     /// Completes attempts, and first publishes those with a destination.
     @discardableResult
     func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {

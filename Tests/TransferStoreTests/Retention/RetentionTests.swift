@@ -93,8 +93,15 @@ import TransferTestSupport
                 """
             ) == 4
         )
-        // Only the age decides.
+        // Only the age decides, and that not by a clock that is ahead.
         try await age(3, byDays: 31, fixture)
+        #expect(
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month,
+                notAfter: Date() - 7 * 24 * 3600
+            ) == 0
+        )
         #expect(
             try await fixture.stores.partitions.pruneDefaultPartition(
                 of: .events,
@@ -119,6 +126,12 @@ import TransferTestSupport
         try await age(2, byDays: 42, fixture)
         let session = try await fixture.session().id
         #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 1)
+        let early = try await fixture.stores.partitions.expiredPartitions(
+            of: .events,
+            olderThan: Self.month,
+            notAfter: Date() - 42 * 24 * 3600
+        )
+        #expect(early.isEmpty)
         let expired = try await fixture.stores.partitions.expiredPartitions(
             of: .events,
             olderThan: Self.month

@@ -70,6 +70,12 @@ import TransferTestSupport
         try await fixture.submit(1, to: "fresh")
         let claims = try await fixture.claim()
         try await fixture.complete(claims.filter { $0.session == fresh })
+        let early = try await fixture.stores.retention.endIdleSessions(
+            idle: .seconds(86_400),
+            after: nil,
+            notAfter: Date() - 2 * 86_400
+        )
+        #expect(early.removed == 0)
         let sweep = try await fixture.stores.retention.endIdleSessions(
             idle: .seconds(86_400),
             after: nil

@@ -209,4 +209,52 @@ import TransferTestSupport
         }
         #expect(pages == [100, 50])
     }
+
+    /// Tasks elsewhere that continue with the bytes of theirs may wait as long as they like.
+    @Test func sessionsThatAreHeldHoldUpNoOther() async throws {
+        let fixture = try await StoreFixture()
+        for index in 0...100 {
+            try await fixture.putSession("held-\(index)", kind: .ephemeral)
+            try await fixture.submit(1, to: "held-\(index)")
+            try await invalidate(fixture, "held-\(index)")
+        }
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO partial (task_id, part_fence, source_task_id, boot_id, bytes_durable,
+                bytes_total, validator)
+            SELECT gen_random_uuid(), row_number() OVER (), t.id, gen_random_uuid(), 1, 2, '"1"'
+            FROM task t
+            """
+        )
+        try await fixture.putSession(Self.hidden, kind: .ephemeral)
+        let free = try await fixture.submit(1, to: Self.hidden)
+        try await invalidate(fixture, Self.hidden)
+        var found: [TaskID] = []
+        var position: SessionID?
+        repeat {
+            let remains = try await fixture.stores.erasure.tasksToErase(after: position)
+            found += remains.map(\.task)
+            let erased = try await fixture.stores.erasure.erase(
+                remains.map(\.task),
+                after: position
+            )
+            position = erased.position
+        } while position != nil
+        #expect(found == free)
+        #expect(try await sessions(fixture) == 102)
+    }
+
+    /// By a clock that is ahead, subscribers would not be told.
+    @Test func theHourOfSubscribersIsOneThatHasPassed() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        let id = try await fixture.submit(1, to: Self.hidden)[0]
+        try await invalidate(fixture, Self.hidden)
+        _ = try await fixture.aside.execute(
+            "UPDATE erasure SET begun_at = now() - interval '61 minutes'"
+        )
+        let early = try await fixture.stores.erasure.tasksToErase(notAfter: Date() - 1800)
+        #expect(early.isEmpty)
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [id])
+    }
 }

@@ -208,4 +208,35 @@ import TransferTestSupport
         #expect(try await fixture.state(ids[0]) == .queued)
         try await fixture.checkInvariants()
     }
+
+    /// Neither the task nor its events forget it, whatever the client says.
+    @Test(arguments: [TransferState.queued, .failed, .cancelled])
+    func whatHasArrivedStaysKnown(state: TransferState) async throws {
+        let fixture = try await StoreFixture()
+        let (decisions, tenant) = (fixture.stores.decisions, fixture.tenant)
+        let id = try await fixture.submit()[0]
+        let outcome = AttemptOutcome.askForCredential(
+            StoreFixture.failure,
+            Self.origin,
+            named: nil,
+            within: .seconds(600)
+        )
+        try await fixture.end(try await fixture.claim()[0], outcome, leaving: 600)
+        switch state {
+        case .queued: _ = try await answer(id, fixture)
+        case .failed: _ = try await decisions.refuseChallenge(tenant: tenant, id: id)
+        default:
+            _ = try await decisions.cancelTask(
+                tenant: tenant,
+                id: id,
+                ifAskingIn: .waitingForAuthentication
+            )
+        }
+        let task = try await fixture.task(id)
+        #expect(task.state == state)
+        #expect(task.bytesReceived == 600)
+        let received = try await fixture.events().compactMap { $0.task?.bytesReceived }
+        #expect(received.last == 600)
+        try await fixture.checkInvariants()
+    }
 }

@@ -35,6 +35,32 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Neither the task nor its events forget it, wherever the task waits.
+    @Test func whatHasArrivedStaysKnown() async throws {
+        let fixture = try await StoreFixture()
+        let (control, tenant) = (fixture.stores.control, fixture.tenant)
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let outcome = AttemptOutcome.retry(StoreFixture.failure, after: .seconds(600))
+        try await fixture.end(claim, outcome, leaving: 600)
+        #expect(try await fixture.task(id).bytesReceived == 600)
+        for _ in 0..<2 {
+            let suspended = try await control.suspendTask(tenant: tenant, id: id).task
+            #expect(suspended?.state == .suspended)
+            #expect(suspended?.bytesReceived == 600)
+            let resumed = try await control.resumeTask(tenant: tenant, id: id)
+            #expect(resumed?.state == .queued)
+            #expect(resumed?.bytesReceived == 600)
+        }
+        #expect(try await cancel(id, fixture) == .cancelled)
+        #expect(try await fixture.task(id).bytesReceived == 600)
+        let received = try await fixture.events().compactMap { $0.task?.bytesReceived }
+        // It waits, is suspended and resumed twice, and is cancelled.
+        let told = Array(received.drop { $0 == 0 })
+        #expect(told == [600, 600, 600, 600, 600, 600])
+        try await fixture.checkInvariants()
+    }
+
     @Test func cancellingARunningTaskRevokesItsAttempt() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]

@@ -148,6 +148,9 @@ import TransferTestSupport
         let id = try await asked(fixture)
         #expect(try await fixture.stores.decisions.failUnanswered() == 0)
         _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
+        // Nor when only the database's clock says that its time is over.
+        let early = Date() - 3600
+        #expect(try await fixture.stores.decisions.failUnanswered(notAfter: early) == 0)
         #expect(try await fixture.stores.decisions.failUnanswered() == 1)
         let task = try await fixture.task(id)
         #expect(task.state == .failed)

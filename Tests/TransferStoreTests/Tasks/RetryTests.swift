@@ -81,6 +81,31 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func whatWasToldOfAFailureReadsTheSameThoughTheTaskIsRenamed() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit { submission, _ in
+            submission.clientString = ClientString("before")
+        }[0]
+        try await fail(fixture)
+        let told = try #require(try await fixture.events().last?.summary)
+        #expect(told.failedTasks.map(\.clientString) == [ClientString("before")])
+        _ = try await retry(id, fixture)
+        var change = TaskChange()
+        for text in ["between", "after"] {
+            change.clientString = .some(ClientString(text))
+            _ = try await fixture.stores.control.changeTask(
+                tenant: fixture.tenant,
+                id: id,
+                change
+            )
+        }
+        #expect(try await fixture.task(id).clientString == ClientString("after"))
+        #expect(try await fixture.events().compactMap(\.summary).first == told)
+        try await fail(fixture)
+        let last = try #require(try await fixture.events().last?.summary)
+        #expect(last.failedTasks.map(\.clientString) == [ClientString("after")])
+    }
+
     @Test func inAGenerationThatContinuesTheFailureNoLongerCounts() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]

@@ -1,3 +1,4 @@
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -35,6 +36,29 @@ import TransferTestSupport
         // Nor is a silent worker counted, whether or not anybody has taken over from it.
         try await fixture.silence(WorkerIdentity(incarnation: first))
         #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 1)
+    }
+
+    /// A clock that was set back leaves their registrations in the future.
+    @Test func whoWasRegisteredBeforeTheClockWasSetBackCounts() async throws {
+        let fixture = try await StoreFixture()
+        let early = [try await worker(fixture), try await worker(fixture)]
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE worker SET started_at = started_at + interval '1 hour'
+            WHERE incarnation = ANY (\(early))
+            """
+        )
+        for incarnation in early {
+            #expect(
+                try await fixture.stores.workers.heartbeat(
+                    incarnation: incarnation,
+                    lease: .seconds(10)
+                )
+            )
+        }
+        let third = try await worker(fixture)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: third).share == 22)
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 3)
     }
 
     @Test func workersShareTheShards() async throws {

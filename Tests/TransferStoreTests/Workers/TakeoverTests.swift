@@ -1,8 +1,9 @@
 import Postgres
 import Testing
 import TransferModel
-import TransferStore
 import TransferTestSupport
+
+@testable import TransferStore
 
 @Suite(.postgresSchema) struct TakeoverTests {
     private static let lease: Duration = .seconds(600)
@@ -176,6 +177,31 @@ import TransferTestSupport
         )
         #expect(takeover.workers == 0)
         #expect(takeover.attempts.map(\.task) == claims.map(\.task))
+    }
+
+    /// Its process was stopped in the middle of a claim, and the server waits for it without end.
+    @Test func aSilentWorkerIsDeadAlsoWhileItsClaimIsOpen() async throws {
+        let fixture = try await StoreFixture()
+        let rescuer = try await fixture.otherWorker()
+        let stopped = try await fixture.otherWorker()
+        let holder = try await TestDatabase.current.connection()
+        try await holder.executeScript("BEGIN")
+        #expect(
+            try await holder.execute(WorkerTransactions.standing(of: stopped.incarnation)).count
+                == 1
+        )
+        // With the rights of the role that the open transaction has too.
+        let workers = WorkerStore(Database(pool: TestDatabase.current.pool()))
+        // It is left alone as long as it is heard.
+        #expect(
+            try await workers.takeOver(silentFor: Self.lease, identity: rescuer).workers == 0
+        )
+        #expect(try await holder.execute("SELECT 1 AS one").count == 1)
+        try await fixture.silence(stopped)
+        try await eventually("the stopped worker is declared dead") {
+            try await workers.takeOver(silentFor: Self.lease, identity: rescuer).workers == 1
+        }
+        #expect(try await !isHeard(stopped, fixture))
     }
 
     @Test func aWorkerNeverDeclaresItselfDead() async throws {

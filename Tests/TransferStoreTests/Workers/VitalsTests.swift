@@ -1,9 +1,34 @@
 import Postgres
 import Testing
+import TransferModel
 import TransferStore
 import TransferTestSupport
 
 @Suite(.postgresSchema) struct VitalsTests {
+    /// What needs no new space succeeds meanwhile.
+    @Test func aDatabaseWithoutSpaceIsKnown() async throws {
+        let fixture = try await StoreFixture()
+        #expect(!fixture.stores.database.lacksSpace)
+        try await fixture.aside.executeScript(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;
+            CREATE TRIGGER refusal BEFORE INSERT ON session
+            FOR EACH ROW EXECUTE FUNCTION refuse();
+            """
+        )
+        let failure = await #expect(throws: StoreError.self) {
+            _ = try await fixture.stores.sessions.putSession(
+                tenant: fixture.tenant,
+                identifier: "another",
+                configuration: SessionConfiguration()
+            )
+        }
+        #expect(failure?.isUnavailable == true)
+        _ = try await fixture.stores.workers.vitals(silentFor: .seconds(60))
+        #expect(fixture.stores.database.lacksSpace)
+    }
+
     /// As a standby does after a failover.
     @Test func aDatabaseThatTakesNoChangesDoesNotServe() async throws {
         let fixture = try await StoreFixture()

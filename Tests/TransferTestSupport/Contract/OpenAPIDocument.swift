@@ -99,8 +99,9 @@ package struct OpenAPIDocument: Sendable {
             guard let text = fields[name.lowercased()] else {
                 // Fields that not every answer with a given status has.
                 let optional = [
-                    "accept-ranges", "idempotency-replayed", "preference-applied", "retry-after",
-                    "upload-offset",
+                    "accept-ranges", "content-encoding", "idempotency-replayed",
+                    "preference-applied", "repr-digest", "retry-after", "upload-offset",
+                    "www-authenticate",
                 ]
                 return optional.contains(name.lowercased()) ? [] : ["lacks the header \(name)"]
             }

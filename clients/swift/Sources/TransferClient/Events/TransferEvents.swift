@@ -72,8 +72,15 @@ public struct TransferEvents: AsyncSequence, Sendable {
     }
 
     private static func request(_ path: String, _ types: [String]) -> ServiceRequest {
-        let query = types.isEmpty ? "" : "?types=\(types.joined(separator: ","))"
+        let query = filter(of: types).map { "?\($0)" }.joined()
         return ServiceRequest("GET", "\(path)\(query)").adding("Accept", "text/event-stream")
+    }
+
+    /// Returns the parameters of a query for events of `types`: none for all of them.
+    static func filter(of types: [String]) -> [String] {
+        guard !types.isEmpty else { return [] }
+        let terms = types.map { PercentEncoding.encode($0, allowing: [UInt8(ascii: "*")]) }
+        return ["types=\(terms.joined(separator: ","))"]
     }
 
     /// Starts a stream with the first call of `next`.

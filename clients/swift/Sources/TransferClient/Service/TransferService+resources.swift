@@ -250,22 +250,28 @@ extension TransferService {
         return try await get(page(of: path, state, after: cursor))
     }
 
-    /// Returns a page of the events of a session; the next one is behind its `next`, and is empty
-    /// as long as nothing more has happened.
+    /// Returns a page of the events of a session: those of `types`, or all; the next one is behind
+    /// its `next`, and is empty as long as nothing more has happened.
     public func events(
         ofSession identifier: String,
-        after cursor: EventCursor? = nil
+        after cursor: EventCursor? = nil,
+        types: [String] = []
     ) async throws(TransferError) -> EventPage {
         let place = cursor.map { ["after=\($0)"] } ?? []
+        let filter = TransferEvents.filter(of: types) + place
         let path = "\(APIPath.session(identifier))/events"
-        return try await get(page(of: path, place, after: nil).ofClient())
+        return try await get(page(of: path, filter, after: nil).ofClient())
     }
 
     /// Returns a page of the events of all sessions and clients of the tenant, and its own, in one
-    /// order; the next one is behind its `next`.
-    public func events(after cursor: EventCursor? = nil) async throws(TransferError) -> EventPage {
+    /// order: those of `types`, or all; the next one is behind its `next`.
+    public func events(
+        after cursor: EventCursor? = nil,
+        types: [String] = []
+    ) async throws(TransferError) -> EventPage {
         let place = cursor.map { ["after=\($0)"] } ?? []
-        return try await get(page(of: "/v1/events", place, after: nil))
+        let filter = TransferEvents.filter(of: types) + place
+        return try await get(page(of: "/v1/events", filter, after: nil))
     }
 
     private func page(

@@ -23,4 +23,7 @@ public struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
 
     /// Wraps a value that was read in another way.
     init(_ value: Value) { result = .success(value) }
+
+    /// Wraps the fault of a value.
+    init(fault: FieldError) { result = .failure(fault) }
 }

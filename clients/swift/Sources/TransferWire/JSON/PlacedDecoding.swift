@@ -7,6 +7,10 @@ extension KeyedDecodingContainer {
         try placed(type, key) { try read(type, key) }
     }
 
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try placed(type, key) { try read(type, key) }
+    }
+
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
         try placed(type, key) { try read(type, key) }
     }
@@ -59,6 +63,10 @@ extension KeyedDecodingContainer {
 // The original methods, which are still available through the protocol.
 extension KeyedDecodingContainerProtocol {
     fileprivate func read(_ type: Int.Type, _ key: Key) throws -> Int {
+        try decode(type, forKey: key)
+    }
+
+    fileprivate func read(_ type: Int64.Type, _ key: Key) throws -> Int64 {
         try decode(type, forKey: key)
     }
 

@@ -21,14 +21,11 @@ public struct Timestamp: Hashable, Codable, Sendable {
         self = timestamp
     }
 
-    /// Writes the value.
+    /// Writes the value as ``rfc3339``.
     ///
     /// - Throws: `EncodingError` for a date outside of the years 1 to 9999.
     public func encode(to encoder: any Encoder) throws {
-        // A comparison with a date that is no number is false.
-        guard date.timeIntervalSince1970 >= Double(Self.secondsRange.lowerBound),
-            date.timeIntervalSince1970 < Double(Self.secondsRange.upperBound) + 1
-        else {
+        guard Self.writableTimes.contains(date.timeIntervalSince1970) else {
             throw EncodingError.invalidValue(
                 date,
                 EncodingError.Context(
@@ -46,8 +43,15 @@ extension Timestamp {
     private static let microsecondsPerDay: Int64 = 86_400_000_000
 
     /// The text in UTC with six decimals: `2026-03-01T12:00:00.000000Z`.
+    ///
+    /// For a date outside of the years 1 to 9999 it is that of the first or last one of them.
     public var rfc3339: String {
-        let total = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
+        // These take the bound instead of a date that is no number.
+        let time = Double.maximum(
+            Self.writableTimes.lowerBound,
+            .minimum(Self.writableTimes.upperBound.nextDown, date.timeIntervalSince1970)
+        )
+        let total = Int64((time * 1_000_000).rounded())
         let days = Self.floorDivide(total, Self.microsecondsPerDay)
         let micros = total - days * Self.microsecondsPerDay
         let (year, month, day) = Self.civil(fromDays: days)
@@ -94,13 +98,15 @@ extension Timestamp {
         else { return nil }
         let days = Self.days(fromYear: year, month: month, day: day)
         let seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset
-        // With its offset, a time may belong to a year beyond those that can be written.
-        guard Self.secondsRange.contains(seconds) else { return nil }
-        date = Date(timeIntervalSince1970: Double(seconds) + Double(fraction) / 1_000_000)
+        let time = Double(seconds) + Double(fraction) / 1_000_000
+        // With its offset, or by rounding, a time may belong to a year beyond those that can be
+        // written: at the end of year 9999 a `Date` has steps of 31 µs.
+        guard Self.writableTimes.contains(time) else { return nil }
+        date = Date(timeIntervalSince1970: time)
     }
 
     /// The seconds since 1970 of the years 1…9999, in UTC.
-    private static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+    private static let writableTimes: Range<Double> = -62_135_596_800..<253_402_300_800
 
     private static func days(inMonth month: Int64, year: Int64) -> Int64 {
         switch month {

@@ -10,7 +10,7 @@ public enum WireDecoder {
         case invalid(FieldError)
     }
 
-    /// Returns the value of a body.
+    /// Returns the value of a body, in which no object may have two members with equal names.
     public static func decode<Value: Decodable>(
         _ type: Value.Type,
         from bytes: [UInt8]
@@ -20,7 +20,9 @@ public enum WireDecoder {
         } catch {
             throw .malformed(detail(of: error))
         }
-        return try decode(type, checked: bytes[...])
+        let value = try decode(type, checked: bytes[...])
+        guard !JSONNames.areRepeated(in: bytes[...]) else { throw .invalid(.repeatedNames) }
+        return value
     }
 
     /// Returns the value of an answer or a message of the service, which may be newer than this
@@ -77,6 +79,18 @@ public enum WireDecoder {
         case .controlByte: "The body holds a control character that JSON wants escaped."
         }
     }
+}
+
+extension FieldError {
+    /// The fault of a text of which only one of several members would count.
+    static let repeatedNames = FieldError(
+        pointer: "",
+        .invalidValue,
+        """
+        Holds an object with two members whose names are equal. If a receiver wants both, give the \
+        JSON that is sent as `text`.
+        """
+    )
 }
 
 extension CodingUserInfoKey {

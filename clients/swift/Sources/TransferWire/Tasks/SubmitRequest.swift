@@ -55,7 +55,7 @@ public enum SubmitRequest {
         let elements = try WireDecoder.elements(of: bytes, max: tasksMax)
         var value = begin(elements != nil)
         guard let elements else {
-            take(&value, 0, try WireDecoder.decode(Checked.self, checked: bytes[...]))
+            take(&value, 0, try Checked(checked: bytes[...]))
             return value
         }
         guard elements.count <= tasksMax else {
@@ -73,7 +73,7 @@ public enum SubmitRequest {
             )
         }
         for (index, element) in elements.enumerated() {
-            take(&value, index, try WireDecoder.decode(Checked.self, checked: bytes[element]))
+            take(&value, index, try Checked(checked: bytes[element]))
         }
         return value
     }
@@ -89,6 +89,16 @@ extension Checked<TaskRequest> {
             self.init(task)
         } catch {
             self = try WireDecoder.decode(Self.self, from: bytes)
+        }
+    }
+
+    /// Reads a task in any form, whose bytes have been checked.
+    fileprivate init(checked bytes: ArraySlice<UInt8>) throws(WireDecoder.Failure) {
+        let read = try WireDecoder.decode(Self.self, checked: bytes)
+        if case .success = read.result, JSONNames.areRepeated(in: bytes) {
+            self.init(fault: .repeatedNames)
+        } else {
+            self = read
         }
     }
 }

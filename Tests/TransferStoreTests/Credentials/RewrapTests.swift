@@ -1,0 +1,94 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+
+/// Rows that change while everything is sealed with a new key.
+@Suite(.postgresSchema) struct RewrapTests {
+    private let fixture: StoreFixture
+    private let oldBox: SecretBox
+    private let newBox: SecretBox
+    private let store: RewrapStore
+    private let keys: SecretsKeyStore
+    private static let secrets = Credential.Secrets(main: Secret("refresh"), client: nil)
+
+    init() async throws {
+        fixture = try await StoreFixture()
+        let old = try #require(SecretsKey(hex: SecretsKey.random()))
+        let new = try #require(SecretsKey(hex: SecretsKey.random()))
+        oldBox = try #require(SecretBox(keys: [old]))
+        newBox = try #require(SecretBox(keys: [new]))
+        let database = Self.database([new, old])
+        store = RewrapStore(database)
+        keys = SecretsKeyStore(database)
+        let names = [oldBox.sealingKeyName, newBox.sealingKeyName]
+        for name in names { _ = try await keys.use(name, among: names) }
+        _ = try await CredentialStore(Self.database([old])).putCredential(
+            tenant: fixture.tenant,
+            name: "login",
+            form: .oauth2RefreshToken(
+                Credential.TokenEndpoint(
+                    url: "https://origin.test/token?code=1",
+                    clientID: "me",
+                    sendsSecretInBody: false,
+                    scope: nil
+                )
+            ),
+            origins: [],
+            secret: try oldBox.seal(Self.secrets, of: fixture.tenant)
+        )
+    }
+
+    private static func database(_ keys: [SecretsKey]) -> Database {
+        var settings = StoreSettings()
+        settings.secrets = SecretBox(keys: keys)
+        return Database(pool: TestDatabase.current.pool(), settings: settings)
+    }
+
+    /// As when a worker gets a new access token between the look at the row and its update.
+    @Test func aRowThatChangesMeanwhileIsSealedWithTheNewKeyToo() async throws {
+        let tenant = fixture.tenant
+        let token = try oldBox.seal(Array("access".utf8), for: .accessToken, of: tenant)
+        _ = try await fixture.aside.execute("BEGIN")
+        _ = try await fixture.aside.execute("UPDATE credential SET access_token = \(token)")
+        async let rewrapping = store.rewrap(pagesOf: 10)
+        try await fixture.eventuallyWaits(for: fixture.aside)
+        _ = try await fixture.aside.execute("COMMIT")
+        let outcome = try await rewrapping
+
+        #expect(outcome.renewed[.credentials] == 1)
+        #expect(outcome.old == 0)
+        let rows = try await fixture.aside.execute("SELECT secret, access_token FROM credential")
+        let row = try #require(rows.first)
+        let secret = try row.decode("secret", as: [UInt8].self)
+        #expect(try newBox.openSecrets(secret, of: tenant) == Self.secrets)
+        let newToken = try row.decode("access_token", as: [UInt8].self)
+        #expect(try newBox.open(newToken, for: .accessToken, of: tenant) == Array("access".utf8))
+        #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [])
+        let again = try await store.rewrap(pagesOf: 10)
+        #expect(again.renewed[.credentials] == 0)
+    }
+
+    @Test func anOlderKeyThatIsStillNeededIsNotForgotten() async throws {
+        _ = try await fixture.aside.execute(
+            """
+            CREATE FUNCTION change_nothing() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RETURN NULL; END $$
+            """
+        )
+        _ = try await fixture.aside.execute(
+            """
+            CREATE TRIGGER change_nothing BEFORE UPDATE ON credential
+            FOR EACH ROW EXECUTE FUNCTION change_nothing()
+            """
+        )
+        let outcome = try await store.rewrap(pagesOf: 10)
+        #expect(outcome.renewed[.credentials] == 0)
+        #expect(outcome.old == 1)
+        #expect(outcome.unreadable == 0)
+        #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [oldBox.sealingKeyName])
+    }
+}

@@ -1,0 +1,59 @@
+/// The names of the members of a text's objects.
+enum JSONNames {
+    /// An array or object that has not ended.
+    private struct Container {
+        let isObject: Bool
+        var names: Set<String> = []
+    }
+
+    /// Whether an object has two members with equal names.
+    ///
+    /// A decoder keeps only one of them, also if the names are equal without being the same bytes:
+    /// a Swift text is equal to any other that Unicode calls canonically equivalent.
+    ///
+    /// Expects a text that a decoder has accepted.
+    static func areRepeated(in text: ArraySlice<UInt8>) -> Bool {
+        var containers: [Container] = []
+        var expectsName = false
+        var index = text.startIndex
+        while index < text.endIndex {
+            switch text[index] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                expectsName = text[index] == UInt8(ascii: "{")
+                containers.append(Container(isObject: expectsName))
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                _ = containers.popLast()
+                expectsName = false
+            case UInt8(ascii: ","): expectsName = containers.last?.isObject ?? false
+            case UInt8(ascii: "\""):
+                let end = endOfString(text, from: index)
+                if expectsName, let name = name(text[index..<end]),
+                    !containers[containers.count - 1].names.insert(name).inserted
+                {
+                    return true
+                }
+                expectsName = false
+                index = end
+                continue
+            default: break
+            }
+            index += 1
+        }
+        return false
+    }
+
+    /// Returns the place behind a string that begins at `start`.
+    private static func endOfString(_ text: ArraySlice<UInt8>, from start: Int) -> Int {
+        var index = start + 1
+        while index < text.endIndex, text[index] != UInt8(ascii: "\"") {
+            index += text[index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(index + 1, text.endIndex)
+    }
+
+    /// Returns the value of a string; nil if it has none.
+    private static func name(_ string: ArraySlice<UInt8>) -> String? {
+        guard var reader = try? JSONReader(Array(string)) else { return nil }
+        return try? reader.string()
+    }
+}
