@@ -27,7 +27,8 @@ public struct Timestamp: Hashable, Codable, Sendable {
     public func encode(to encoder: any Encoder) throws {
         guard Self.writableTimes.contains(date.timeIntervalSince1970) else {
             throw EncodingError.invalidValue(
-                date,
+                // Foundation cannot describe each such date.
+                date.timeIntervalSince1970,
                 EncodingError.Context(
                     codingPath: encoder.codingPath,
                     debugDescription: "RFC 3339 has the years 1 to 9999."
