@@ -47,7 +47,7 @@ struct CurlCancellationTests {
     @Test func cancellationFromSinkIsHonoured() async throws {
         let exchange = try Exchange()
         exchange.origin.when("/", .response(body: .text("abcd")))
-        let sink = RecordingSink(abortsAtHead: true)
+        let sink = RecordingSink(verdictAtHead: .abort)
         exchange.loop.start(exchange.request("/"), sink: sink)
         #expect(await sink.result?.code == .aborted)
         #expect(sink.record.body.isEmpty)

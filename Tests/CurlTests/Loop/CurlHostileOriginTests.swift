@@ -146,6 +146,18 @@ struct CurlHostileOriginTests {
         #expect(record.body.count <= 100_000)
     }
 
+    @Test(arguments: [OriginScript.response(body: body), .closeDelimited(body)])
+    func theBoundIsNotThatOfABodyThatIsDropped(script: OriginScript) async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", script)
+        var request = exchange.request("/")
+        request.bodyBytesMax = 100
+        let sink = RecordingSink(verdictAtHead: .discard)
+        exchange.loop.start(request, sink: sink)
+        #expect(await sink.result?.code == nil)
+        #expect(sink.record.body == Self.body.bytes)
+    }
+
     @Test func endlessHeadersAreStopped() async throws {
         let exchange = try Exchange()
         let (record, code) = await exchange.run(

@@ -16,16 +16,16 @@ final class RecordingSink: CurlSink {
     }
 
     private let state = Mutex(State())
-    private let abortsAtHead: Bool
+    private let verdictAtHead: SinkVerdict
     private let whenHeadArrives: @Sendable () -> Void
     private let whenFinished: @Sendable () -> Void
 
     init(
-        abortsAtHead: Bool = false,
+        verdictAtHead: SinkVerdict = .proceed,
         whenHeadArrives: @escaping @Sendable () -> Void = {},
         whenFinished: @escaping @Sendable () -> Void = {}
     ) {
-        self.abortsAtHead = abortsAtHead
+        self.verdictAtHead = verdictAtHead
         self.whenHeadArrives = whenHeadArrives
         self.whenFinished = whenFinished
     }
@@ -53,7 +53,7 @@ final class RecordingSink: CurlSink {
     func receive(head: ResponseHead) -> SinkVerdict {
         state.withLock { $0.record.heads.append(head) }
         whenHeadArrives()
-        return abortsAtHead ? .abort : .proceed
+        return verdictAtHead
     }
 
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
