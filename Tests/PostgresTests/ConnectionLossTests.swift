@@ -1,6 +1,7 @@
 import PollLoop
 import Foundation
-import Postgres
+@testable import Postgres
+import Synchronization
 import Testing
 import TransferTestSupport
 
@@ -38,6 +39,54 @@ import TransferTestSupport
             try await connection.execute("SELECT 1 AS one")
         }
         #expect(failure?.code == .connectionFailed)
+    }
+
+    /// Runs the parts of a task on the threads that hand them to it, at once.
+    private final class SameThread: TaskExecutor {
+        static let shared = SameThread()
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+
+    /// How calls have ended; nil stands for an answer.
+    private final class Ends: Sendable {
+        let codes = Mutex<[PostgresError.Code?]>([])
+    }
+
+    /// Ends a connection on its loop, after `turns` turns of others.
+    private static func end(_ connection: Connection, after turns: Int) {
+        connection.loop.execute {
+            guard turns > 0 else {
+                return connection.assumeIsolated { $0.end(.connectionLost, "the test ends it") }
+            }
+            Self.end(connection, after: turns - 1)
+        }
+    }
+
+    /// A task that prefers an executor, as those of requests do, gives up the loop within a call.
+    @Test(arguments: 0..<6)
+    func everyCallEndsWhoseConnectionEndsWithinIt(turns: Int) async throws {
+        let connection = try await TestDatabase.current.connection()
+        let ends = Ends()
+        connection.loop.execute {
+            // The call's first part is posted here, the end of the connection behind it.
+            Task(executorPreference: SameThread.shared) {
+                var code: PostgresError.Code?
+                do throws(PostgresError) {
+                    _ = try await connection.execute("SELECT 1 AS one")
+                } catch {
+                    code = error.code
+                }
+                let end = code
+                ends.codes.withLock { $0.append(end) }
+            }
+            Self.end(connection, after: turns)
+        }
+        try await eventually("the call ends") { ends.codes.withLock { !$0.isEmpty } }
+        let codes: [PostgresError.Code?] = [nil, .connectionFailed, .connectionLost]
+        #expect(ends.codes.withLock { $0.allSatisfy { codes.contains($0) } })
     }
 
     @Test func missedDeadlineGivesTheConnectionUp() async throws {

@@ -25,7 +25,11 @@ extension Connection {
 
     /// Hands a segment to libpq; false when libpq refuses, only on a broken connection.
     private func send(_ segment: Segment) -> Bool {
-        guard let server = unsafe server else { return false }
+        guard let server = unsafe server else {
+            // Nothing of it was sent, and the end of the connection tells its caller so.
+            waiting.prepend(segment)
+            return false
+        }
         if segment.isLong, !isBusyForLong { process?.setYields(true) }
         segmentCount += 1
         var segment = segment
@@ -55,7 +59,12 @@ extension Connection {
         // The transaction does not undo it. Names are never used twice, so that it comes before
         // every use of a new name and after every use of an old one.
         if statements.takeLeftovers() { queries.append("DEALLOCATE ALL") }
-        if configuration.sharesSessions { queries.append(configuration.settingsQuery) }
+        guard configuration.sharesSessions else { return queries }
+        // The settings come too late for the level of a transaction that has begun, which a query can
+        // no longer change. Elsewhere than in a block, `SET TRANSACTION` does the same with a warning
+        // in the server's log (PostgreSQL manual, "transaction_isolation").
+        queries.append("SET transaction_isolation = 'read committed'")
+        queries.append(configuration.settingsQuery)
         return queries
     }
 

@@ -155,21 +155,28 @@ package import PollLoop
         _ work: Segment.Work,
         timeout: Duration
     ) async throws(PostgresError) -> [Rows] {
-        switch state {
-        case .open: break
-        case .connecting: throw PostgresError(.connectionFailed, "the connection is not open yet")
-        // Only the pool knows whether it closes, too.
-        case .closing: throw PostgresError(.connectionFailed, "the connection is closing")
-        case .closed: throw PostgresError(.connectionFailed, "the connection has ended")
-        }
-        guard waiting.count < configuration.segmentsWaitingMax else {
-            throw PostgresError(.poolExhausted, "too many callers wait for one connection")
-        }
-        let outcome = await withCheckedContinuation { completion in
+        let outcome = await withCheckedContinuation {
+            (completion: CheckedContinuation<Segment.Outcome, Never>) in
+            // Here and not before: a task that prefers another executor gives up the loop on its way
+            // into this closure, and the connection may end meanwhile.
+            if let refusal { return completion.resume(returning: .failure(refusal)) }
             waiting.append(Segment(work: work, timeout: timeout, completion: completion))
             sendWaiting()
         }
         return try outcome.get()
+    }
+
+    /// The reason why no segment can be submitted now; nil for none.
+    private var refusal: PostgresError? {
+        switch state {
+        case .connecting: PostgresError(.connectionFailed, "the connection is not open yet")
+        // Only the pool knows whether it closes, too.
+        case .closing: PostgresError(.connectionFailed, "the connection is closing")
+        case .closed: PostgresError(.connectionFailed, "the connection has ended")
+        case .open:
+            waiting.count < configuration.segmentsWaitingMax
+                ? nil : PostgresError(.poolExhausted, "too many callers wait for one connection")
+        }
     }
 }
 

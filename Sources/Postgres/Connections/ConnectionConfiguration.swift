@@ -226,12 +226,17 @@ extension ConnectionConfiguration {
     ///
     /// It is a query and not part of the start-up packet, which poolers restrict. The settings hold
     /// for the session or, where sessions are shared, for the transaction.
+    ///
+    /// A commit waits for the disk, or for standbys where the server, the database or the role says
+    /// so; only ``serverSettings`` can do without.
     var settingsQuery: Query {
         var settings: [(name: String, value: String?)] = [
             ("statement_timeout", Self.milliseconds(statementTimeout)),
             ("lock_timeout", Self.milliseconds(lockTimeout)),
             ("TimeZone", "UTC"),
             ("default_transaction_isolation", "read committed"),
+            ("standard_conforming_strings", "on"),
+            ("synchronous_commit", serverSettings["synchronous_commit"] == nil ? "on" : nil),
             ("search_path", searchPath),
         ]
         // Behind a pooler that shares sessions, the server's client is the pooler.
@@ -241,6 +246,8 @@ extension ConnectionConfiguration {
         return """
             SELECT set_config(name, value, \(sharesSessions))
             FROM unnest(\(present.map(\.name)), \(present.compactMap(\.value))) AS s (name, value)
+            WHERE (name, value) <> ('synchronous_commit', 'on')
+                OR current_setting('synchronous_commit') = 'off'
             """
     }
 

@@ -69,7 +69,8 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigratorError``, or the errors of the database.
     @discardableResult
     package func migrate(_ connection: Connection, isForced: Bool = false) async throws -> Int {
-        try await withLock(connection) {
+        try await checkEncoding(connection)
+        return try await withLock(connection) {
             let applied = try await applied(connection)
             try check(applied)
             let missing = migrations.dropFirst(applied.count)
@@ -78,10 +79,12 @@ package struct Migrator: Sendable {
                 try await refuse(highest.name, beside: "< \(floor)", connection)
             }
             for migration in missing {
+                let checksum = Self.hexadecimal(migration.checksum)
+                // Not as '\x…', which is another value without standard_conforming_strings.
                 let entry = """
                     INSERT INTO schema_migration (number, name, checksum, runs_beside)
-                    VALUES (\(migration.number), '\(migration.name)',
-                        '\\x\(Self.hexadecimal(migration.checksum))', \(migration.floor))
+                    VALUES (\(migration.number), '\(migration.name)', decode('\(checksum)', 'hex'),
+                        \(migration.floor))
                     """
                 // Without its grants, the roles that serve could not use what it adds.
                 try await run(migration, [migration.up, entry, ServiceRole.grantAgain], connection)
@@ -123,6 +126,7 @@ package struct Migrator: Sendable {
     ///
     /// It also works through a pooler, which would not keep a lock.
     package func pendingCount(_ connection: Connection) async throws -> Int {
+        try await checkEncoding(connection)
         let rows = try await connection.execute(
             "SELECT to_regclass('schema_migration') IS NULL AS is_new"
         )
@@ -130,6 +134,15 @@ package struct Migrator: Sendable {
         let applied = try await recorded(connection)
         try check(applied)
         return max(0, migrations.count - applied.count)
+    }
+
+    /// Throws unless the database can hold every text that a client may send.
+    private func checkEncoding(_ connection: Connection) async throws {
+        let rows = try await connection.execute(
+            "SELECT current_setting('server_encoding') AS encoding"
+        )
+        let encoding = try rows.first?.decode("encoding", as: String.self) ?? ""
+        guard encoding == "UTF8" else { throw MigratorError.encodingUnfit(encoding) }
     }
 
     /// Throws if there are living workers of versions that could not work with the migration.

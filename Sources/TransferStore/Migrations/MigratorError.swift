@@ -9,6 +9,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     /// The database has migrations from before the first release.
     case madeInDevelopment
     case floorUnreadable(String)
+    /// The database has this encoding, which lacks characters that texts of clients may have.
+    case encodingUnfit(String)
     /// Migrations are missing, and the role of the connection may not apply them.
     case ownerNeeded(count: Int)
     /// Workers that live could not run beside the migration; with the name and version of each.
@@ -48,6 +50,11 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             migration \(file) does not name a version from 1 to its own after \
             "\(Migrator.floorMark)": restore the folder of migrations from the release
+            """
+        case .encodingUnfit(let encoding):
+            """
+            the database has the encoding \(encoding), which cannot hold every text: use a database \
+            made with ENCODING 'UTF8' (CREATE DATABASE … TEMPLATE template0); nothing was changed
             """
         case .ownerNeeded(let count):
             """

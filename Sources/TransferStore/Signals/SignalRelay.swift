@@ -73,13 +73,14 @@ package final class SignalRelay: Sendable {
         var isAway = false
         while !Task.isCancelled {
             var cause = "the server closed the connection"
+            var connectedAt: ContinuousClock.Instant?
             do throws(PostgresError) {
                 let connection = try await connect()
                 do throws(PostgresError) {
                     _ = try await connection.execute("LISTEN \(identifier: channel)")
                     if isAway { logger.info("signals of other instances arrive again") }
                     isAway = false
-                    pause = Self.pauseMin
+                    connectedAt = .now
                     try await relay(over: connection)
                 } catch {
                     await release(connection)
@@ -96,6 +97,8 @@ package final class SignalRelay: Sendable {
                 )
             }
             isAway = true
+            // A server that accepts and hangs up must not be asked again and again without a pause.
+            if let connectedAt, .now - connectedAt > Self.pauseMax { pause = Self.pauseMin }
             do { try await Task.sleep(for: pause * Double.random(in: 0.5..<1)) } catch { return }
             pause = min(pause * 2, Self.pauseMax)
         }
@@ -118,25 +121,54 @@ package final class SignalRelay: Sendable {
             state.wakeup = wakeup
         }
         onSignals(Set(Signal.allCases))
+        // For what is pending already.
+        wakeup.yield()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await message in connection.notifications { self.hear(message.payload) }
             }
-            group.addTask {
-                do {
-                    try await self.sendPending(over: connection)
-                    for await _ in wakeups {
-                        try await self.sendPending(over: connection)
-                        try await Task.sleep(for: Self.sendInterval)
-                    }
-                } catch {
-                    // The connection has ended, or the service stops: both are handled below.
-                }
-            }
+            group.addTask { await self.send(over: connection, upon: wakeups, wakeup) }
             await group.next()
             group.cancelAll()
         }
         try await sendPending(over: connection)
+    }
+
+    /// Sends what is pending upon each wake-up, until the connection has ended or the task is
+    /// cancelled.
+    ///
+    /// What the server refuses, as it does where the role may not notify, is sent again after growing
+    /// pauses. Another connection would change nothing, and this one still hears the others.
+    private func send(
+        over connection: Connection,
+        upon wakeups: AsyncStream<Void>,
+        _ wakeup: AsyncStream<Void>.Continuation
+    ) async {
+        var pause = Self.pauseMin
+        var isRefused = false
+        for await _ in wakeups {
+            var rest = Self.sendInterval
+            do throws(PostgresError) {
+                try await sendPending(over: connection)
+                if isRefused { logger.info("signals are sent to other instances again") }
+                isRefused = false
+                pause = Self.pauseMin
+            } catch {
+                // Otherwise the connection has ended, which the caller handles.
+                guard error.code == .server else { return }
+                if !isRefused {
+                    logger.warning(
+                        "signals are not sent to other instances, which poll instead",
+                        metadata: ["error": "\(error)"]
+                    )
+                }
+                isRefused = true
+                rest = pause
+                pause = min(pause * 2, Self.pauseMax)
+                wakeup.yield()
+            }
+            do { try await Task.sleep(for: rest) } catch { return }
+        }
     }
 
     private func sendPending(over connection: Connection) async throws(PostgresError) {

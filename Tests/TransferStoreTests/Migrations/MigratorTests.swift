@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+@testable import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -111,6 +111,43 @@ import TransferTestSupport
         #expect(try rows[0].decode("rows", as: Int64.self) == Int64(applied))
         #expect(try rows[0].decode("columns", as: Int64.self) == (tellsFloors ? 5 : 4))
         #expect(try await SchemaDump.take() == schema)
+    }
+
+    @Test(arguments: ["LATIN1", "SQL_ASCII"])
+    func refusesADatabaseOfAnotherEncoding(encoding: String) async throws {
+        let database = TestDatabase.current
+        let aside = try await database.connection()
+        let name = "\(database.schema)_\(encoding)"
+        let identifier = Query.quoted(identifier: name)
+        try await aside.executeScript(
+            "CREATE DATABASE \(identifier) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0"
+        )
+        var configuration = ConnectionConfiguration(
+            url: "\(database.configuration.url) dbname=\(name)"
+        )
+        configuration.connectTimeout = .seconds(60)
+        let connection = try await Connection.open(configuration, on: database.loop)
+        let migrator = try StoreFixture.migrator()
+        let refusal = MigratorError.encodingUnfit(encoding)
+        await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
+        await #expect(throws: refusal) { try await migrator.migrate(connection) }
+        let rows = try await connection.execute(
+            "SELECT to_regclass('schema_migration') IS NULL AS is_unchanged"
+        )
+        #expect(try rows[0].decode("is_unchanged", as: Bool.self))
+        #expect("\(refusal)".contains("ENCODING 'UTF8'"))
+        await connection.close()
+        try await aside.executeScript("DROP DATABASE \(identifier) WITH (FORCE)")
+    }
+
+    /// As a database may have it for older programs that use it too.
+    @Test func knowsWhatItAppliedWhereStringsHaveBackslashes() async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.serverSettings["standard_conforming_strings"] = "off"
+        }
+        let migrator = try StoreFixture.migrator()
+        #expect(try await migrator.migrate(connection) == migrator.version)
+        #expect(try await migrator.migrate(connection) == 0)
     }
 
     @Test func refusesADatabaseThatIsNewer() async throws {
