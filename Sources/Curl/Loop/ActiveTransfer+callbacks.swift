@@ -134,7 +134,16 @@ private func prerequestCallback(
         to: unsafe address(peer, peerPort),
         from: unsafe address(local, localPort)
     )
-    return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+    guard isAllowed else { return Int32(CURL_PREREQFUNC_ABORT) }
+    do throws(CurlError) {
+        // If the connection was kept and breaks, libcurl repeats the request, up to five times
+        // where it finds further kept ones that break (Curl_retry_request in lib/transfer.c of
+        // 7.88.1). On one of its own, the request is repeated once.
+        try transfer.easy.set(CURLOPT_FRESH_CONNECT, 1)
+    } catch {
+        // It may then be repeated more often.
+    }
+    return Int32(CURL_PREREQFUNC_OK)
 }
 
 private func address(_ text: UnsafeMutablePointer<CChar>?, _ port: Int32) -> SocketAddress? {

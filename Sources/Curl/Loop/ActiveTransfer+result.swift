@@ -13,9 +13,10 @@ extension ActiveTransfer {
         reason: CurlError.Code? = nil
     ) -> Result<CurlSummary, CurlError> {
         var summary = summary()
+        if firstByte.requestStart == nil { noteProxyAnswer() }
         let code: CurlError.Code
         if let reason = reason ?? cause {
-            code = reason
+            code = self.code(of: reason)
         } else if let result, result != CURLE_OK {
             code = self.code(of: result, isConnected: summary.primaryAddress != nil)
         } else if let head {
@@ -49,6 +50,27 @@ extension ActiveTransfer {
     /// The status with which the proxy has answered; 0 without an answer, as on a kept tunnel.
     private var tunnelStatus: Int { route == nil ? 0 : easy.long(CURLINFO_HTTP_CONNECTCODE) }
 
+    /// Enters that the proxy has answered, if it has.
+    func noteProxyAnswer() {
+        if let route, tunnelStatus != 0 { proxyAnswers.note(route.proxy, at: .now) }
+    }
+
+    /// Whether the proxy has answered nobody since the transfer began.
+    private var isProxySilent: Bool {
+        guard let route, !isTunnelled, tunnelStatus == 0 else { return false }
+        return !proxyAnswers.hasAnswered(route.proxy, since: bounds.startedAt)
+    }
+
+    /// Returns what it means that we end the transfer for a reason of our own.
+    ///
+    /// A request with less patience than the default for connecting says nothing about the proxy.
+    private func code(of reason: CurlError.Code) -> CurlError.Code {
+        guard case .timedOut = reason, isProxySilent,
+            ContinuousClock.now - bounds.startedAt >= bounds.connectTimeout
+        else { return reason }
+        return .proxyUnreachable
+    }
+
     /// Whether there was a tunnel to the host.
     private var isTunnelled: Bool {
         let status = tunnelStatus
@@ -66,6 +88,7 @@ extension ActiveTransfer {
         guard route != nil, !isTunnelled else { return nil }
         switch tunnelStatus {
         case 0:
+            if result == CURLE_OPERATION_TIMEDOUT { return isProxySilent ? .proxyUnreachable : nil }
             // The only connection is the one to the proxy.
             let ofConnection = [
                 CURLE_COULDNT_CONNECT, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING,
@@ -131,6 +154,7 @@ extension ActiveTransfer {
         (summary.localAddress, summary.localPort) = end(CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT)
         summary.httpVersion = head?.httpVersion
         summary.cookies = easy.cookies
+        summary.isAddressDenied = isAddressDenied
         summary.isConnectionReused =
             summary.primaryAddress != nil && easy.long(CURLINFO_NUM_CONNECTS) == 0
         return summary

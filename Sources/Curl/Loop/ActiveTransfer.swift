@@ -41,11 +41,15 @@ final class ActiveTransfer {
     private var openedSockets: [Int32] = []
     private let isFresh: Bool
     /// The same transfer on a connection of its own, as long as it may be needed; see
-    /// ``hasStrayInput``.
+    /// ``needsFreshConnection``.
     var repetition: TransferStart?
-    /// Whether the request was not sent because the kept connection for it has received bytes, or
-    /// its end, since its last answer.
-    private(set) var hasStrayInput = false
+    /// Whether the request was not sent because the kept connection for it is of no use: it has
+    /// received bytes, or its end, since its last answer, or leads where this transfer may not go.
+    private(set) var needsFreshConnection = false
+    /// Where the answers of proxies are entered.
+    let proxyAnswers: ProxyAnswers
+    /// Whether the guard has denied an address of the host before there was a connection.
+    private let isRouteNarrowed: Bool
     private var addressesAllowed = 0
     private var addressesDenied = 0
     /// Whether a connection was not opened because the transfer may no longer start.
@@ -77,6 +81,7 @@ final class ActiveTransfer {
     ///   - route: the way through a proxy, if there is one.
     ///   - easy: configured by the caller.
     ///   - sockets: where the transfer enters its sockets.
+    ///   - proxyAnswers: where it enters that its proxy has answered.
     ///   - debtors: where the transfer enters itself when it must pause.
     ///   - gatherer: puts pieces of bodies together for sinks that want it.
     init(
@@ -85,6 +90,7 @@ final class ActiveTransfer {
         route: ProxyRoute?,
         easy: EasyHandle,
         sockets: OpenSockets,
+        proxyAnswers: ProxyAnswers,
         debtors: Debtors,
         gatherer: PieceGatherer
     ) {
@@ -93,6 +99,8 @@ final class ActiveTransfer {
         self.easy = easy
         self.route = route
         self.sockets = sockets
+        self.proxyAnswers = proxyAnswers
+        isRouteNarrowed = start.isAddressDenied || route?.isAddressDenied ?? false
         isFresh = start.isFresh
         repetition = start.isFresh ? nil : start.onFreshConnection
         sink = start.sink
@@ -170,6 +178,9 @@ final class ActiveTransfer {
 
     /// Whether every address was denied, which is not the same failure as a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
+
+    /// Whether an address of the host was denied.
+    var isAddressDenied: Bool { isRouteNarrowed || addressesDenied > 0 }
 
     /// The socket of the connection, as libcurl told it last.
     var socket: Int32?
@@ -338,20 +349,28 @@ final class ActiveTransfer {
     func allowsRequest(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
         // First: a connection of HTTP/2 stays open without this request, and has to be known.
         let isUsable = isClean(to: peer, from: local)
+        noteProxyAnswer()
         guard mayBegin() else { return end(.cancelled) }
-        guard mayReach(peer) else { return end(.egressDenied) }
-        guard isUsable else {
-            // What libcurl has sent once, over a connection that broke, is not begun here again: its
-            // times are running.
-            hasStrayInput = repetition != nil && firstByte.requestStart == nil
-            return hasStrayInput ? false : end(.connectionLost)
+        guard mayReach(peer) else {
+            // Others have opened a kept connection, to one address of several: this transfer may
+            // reach another one, which is judged when it opens its own.
+            return isFresh || !openedSockets.isEmpty ? end(.egressDenied) : leaveConnection()
         }
+        guard isUsable else { return leaveConnection() }
         // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
         let now = ContinuousClock.now
         firstByte.begin(at: now, sendsBody: !upload.isWhole)
         if !upload.isWhole { speed.begin(at: now) }
         return true
+    }
+
+    /// Leaves a kept connection, over which nothing was sent, and returns false.
+    private func leaveConnection() -> Bool {
+        // What libcurl has sent once, over a connection that broke, is not begun here again: its
+        // times are running.
+        needsFreshConnection = repetition != nil && firstByte.requestStart == nil
+        return needsFreshConnection ? false : end(.connectionLost)
     }
 
     /// Returns whether nothing has come over the connection that is not an answer to a request.

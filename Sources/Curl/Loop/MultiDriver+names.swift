@@ -4,7 +4,11 @@ import Foundation
 /// Lookups of hosts' addresses, which transfers wait for before they start.
 extension MultiDriver {
     /// Starts a transfer, or makes it wait for the first name whose addresses are not known.
+    ///
+    /// A host that may not be asked is not looked up either: the question itself would carry its
+    /// name to a name server, which somebody else may run.
     func proceed(_ id: UInt64, _ start: TransferStart) {
+        guard start.isHostAllowed else { return refuse(start) }
         var start = start
         let now = ContinuousClock.now
         while let name = start.missingName {
@@ -20,6 +24,14 @@ extension MultiDriver {
             start.add(known)
         }
         begin(id, start)
+    }
+
+    private func refuse(_ start: TransferStart) {
+        start.request.egress.refused(host: start.url.host, for: start.request.group)
+        // As for addresses: others may reach the host.
+        var summary = start.failure(.egressDenied).summary
+        summary.isAddressDenied = true
+        start.sink.finish(.failure(CurlError(.egressDenied, summary: summary)))
     }
 
     private func ask(_ question: NameLookups.Question, _ group: UUID?) {
@@ -59,5 +71,12 @@ extension MultiDriver {
         let rest = start.deadline - .now
         guard rest > .zero else { return endWaiting(id, .timedOut(.connect)) }
         timers[id] = loop.schedule(after: rest) { [unowned self] in checkTimeout(id) }
+    }
+}
+
+extension TransferStart {
+    /// Whether the host may be asked at all, whatever its addresses.
+    fileprivate var isHostAllowed: Bool {
+        request.egress.allows(host: url.host, for: request.group)
     }
 }

@@ -24,6 +24,7 @@ import Foundation
     var timers: [UInt64: PollLoop.Timer] = [:]
     private var pauseTimers: [UInt64: PollLoop.Timer] = [:]
     private let sockets = OpenSockets()
+    private let proxyAnswers = ProxyAnswers.ofAllLoops
     private let debtors = Debtors()
     private let gatherer = PieceGatherer()
     private var idleHandles: [EasyHandle] = []
@@ -87,6 +88,7 @@ import Foundation
                 route: route,
                 easy: easy,
                 sockets: sockets,
+                proxyAnswers: proxyAnswers,
                 debtors: debtors,
                 gatherer: gatherer
             )
@@ -94,7 +96,7 @@ import Foundation
             if start.isFresh { try easy.set(CURLOPT_FRESH_CONNECT, 1) }
             if let route {
                 try easy.configure(route, proxyAddresses: start.proxyAddresses ?? [])
-                if !route.others.isEmpty { detours[id] = start.going(to: route.others) }
+                if !route.others.isEmpty { detours[id] = start.going(past: route) }
             } else if let name = start.url.nameToResolve {
                 try easy.set(addresses: start.addresses ?? [], of: name, port: start.url.port)
             }
@@ -335,11 +337,12 @@ import Foundation
         if let timer = timers.removeValue(forKey: id) { loop.cancel(timer) }
         if let timer = pauseTimers.removeValue(forKey: id) { loop.cancel(timer) }
         let detour = detours.removeValue(forKey: id)
-        if reason == nil, transfer.hasStrayInput, let repetition = transfer.repetition {
+        if reason == nil, transfer.needsFreshConnection, let repetition = transfer.repetition {
             unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
             return begin(id, repetition)
         }
         if let detour, reason == nil, transfer.isTunnelRefused {
+            transfer.noteProxyAnswer()
             unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
             return begin(id, detour)
         }

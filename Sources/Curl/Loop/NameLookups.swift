@@ -97,7 +97,7 @@ struct NameLookups {
 /// Returns the addresses that getaddrinfo(3) has for a name, in its order (RFC 6724).
 private func addresses(of host: String) -> [String] {
     var hints = unsafe addrinfo()
-    unsafe hints.ai_family = hasIPv6 ? AF_UNSPEC : AF_INET
+    unsafe hints.ai_family = IPv6Support.ofSystem.family
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var first: UnsafeMutablePointer<addrinfo>?
     guard unsafe getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
@@ -128,10 +128,3 @@ private func numericHost(_ entry: addrinfo) -> String? {
     guard code == 0 else { return nil }
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
-
-/// Whether the system supports IPv6 at all, tested as in libcurl (`Curl_ipv6works`).
-private let hasIPv6: Bool = {
-    let descriptor = socket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
-    if descriptor >= 0 { close(descriptor) }
-    return descriptor >= 0
-}()

@@ -12,6 +12,8 @@ struct TransferStart {
     private(set) var addresses: [String]?
     /// The proxy's addresses; nil before they are known.
     private(set) var proxyAddresses: [String]?
+    /// Whether the guard has denied an address of the host on a route before this one.
+    private(set) var isAddressDenied = false
     /// Whether it gets a connection of its own, and none that was kept.
     private(set) var isFresh: Bool
 
@@ -72,10 +74,11 @@ struct TransferStart {
         return route
     }
 
-    /// Returns the same start, to these addresses of the host alone.
-    func going(to others: [SocketAddress]) -> TransferStart {
+    /// Returns the same start, to the addresses of the host that a route has not tried.
+    func going(past route: ProxyRoute) -> TransferStart {
         var start = self
-        start.addresses = others.map(\.text)
+        start.addresses = route.others.map(\.text)
+        start.isAddressDenied = isAddressDenied || route.isAddressDenied
         return start
     }
 
@@ -90,6 +93,10 @@ struct TransferStart {
     func failure(_ code: CurlError.Code) -> CurlError {
         var summary = CurlSummary()
         summary.timings.total = .now - since
-        return CurlError(code, summary: summary)
+        // A name of a proxy that nobody answers for is no fault of the host.
+        let isProxySilent =
+            isProxyMissing && code == .timedOut(.connect)
+            && summary.timings.total >= request.connectTimeout
+        return CurlError(isProxySilent ? .proxyUnreachable : code, summary: summary)
     }
 }

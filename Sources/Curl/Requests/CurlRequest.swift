@@ -69,7 +69,7 @@ package struct CurlRequest: Sendable {
     package var httpVersion = HTTPVersion.http1
     /// Whether an origin may see the request twice.
     ///
-    /// libcurl sends the request again on a new connection when a kept one turns out to be dead. If
+    /// libcurl sends the request once more, on a new connection, when a kept one is dead. If
     /// this is false, each request has a connection of its own, which is closed afterwards.
     package var isReplayable: Bool
     /// Whether to look up the host's addresses again instead of using those of the last minute.

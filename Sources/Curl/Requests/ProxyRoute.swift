@@ -14,6 +14,8 @@ struct ProxyRoute {
     let target: SocketAddress
     /// The host's other addresses, for when the proxy cannot reach this one.
     let others: [SocketAddress]
+    /// Whether an address of the host may not be reached.
+    let isAddressDenied: Bool
 
     /// Judges `addresses`, those of the request's host; nil if none may be reached.
     init?(
@@ -24,9 +26,11 @@ struct ProxyRoute {
         for request: CurlRequest
     ) {
         guard request.egress.allows(host: url.host, for: request.group) else { return nil }
-        let targets = addresses.compactMap { SocketAddress(text: $0, port: url.port) }
-            .filter { request.egress.allows($0, for: request.group) }.prefix(Self.targetsMax)
+        let all = addresses.compactMap { SocketAddress(text: $0, port: url.port) }
+        let allowed = all.filter { request.egress.allows($0, for: request.group) }
+        let targets = allowed.prefix(Self.targetsMax)
         guard let target = targets.first else { return nil }
+        isAddressDenied = allowed.count < all.count
         self.proxy = proxy
         self.target = target
         others = Array(targets.dropFirst())

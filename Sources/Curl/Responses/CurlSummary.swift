@@ -47,6 +47,9 @@ package struct CurlSummary: Sendable {
     package var localPort: UInt16?
     /// The HTTP version of the response, for example `1.1`, or nil before there was one.
     package var httpVersion: String?
+    /// Whether the egress guard has denied an address of the host; a failure to connect to the
+    /// others then does not mean that the host cannot be reached.
+    package var isAddressDenied = false
     /// Whether the request went over a connection kept from an earlier transfer.
     package var isConnectionReused = false
     /// The cookies after the transfer; nil when the request kept none.

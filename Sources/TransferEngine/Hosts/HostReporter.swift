@@ -33,9 +33,13 @@ struct HostReporter {
         at url: CurlURL,
         bytes: Int64
     ) -> Duration? {
-        let wait = reachability.note(claim, failure: failure, metrics)
-        let signal =
-            claim.hasPatience(for: failure, metrics) ? HostPace.Signal(failure) : .nothing
+        // All spellings of a host share its pace, but not its addresses: what this one does not
+        // reach may be there.
+        var heard = failure
+        if !HostKey.isCanonical(url.host) { heard.isAboutHost = false }
+        let wait = reachability.note(claim, failure: heard, metrics)
+        let paced = metrics.remoteAddress == nil ? heard : failure
+        let signal = claim.hasPatience(for: failure, metrics) ? HostPace.Signal(paced) : .nothing
         learn(signal, of: claim, metrics, at: url, bytes)
         return wait
     }

@@ -110,11 +110,24 @@ final class Reachability: Sendable {
                 return (max(until - now, settings.retryDelay, asked), change)
             case (.unreachable, _): return (settings.retryDelay.jittered, change)
             // One 503 may concern one resource alone; it is retried like any other failure.
-            default: return (nil, change)
+            default: return (ownWait(after: failure, observation, of: claim), change)
             }
         }
         if let change { onChange(claim, change) }
         return wait
+    }
+
+    /// Returns how long a task waits that has not reached its host although others may; nil after
+    /// any other failure.
+    ///
+    /// No host is closed for it, so its wait grows with the time that it has waited.
+    private func ownWait(
+        after failure: TransferFailure?,
+        _ observation: HostConnectivity.Observation,
+        of claim: TaskClaim
+    ) -> Duration? {
+        guard observation == .nothing, failure?.isWithoutConnection ?? false else { return nil }
+        return min(max(settings.retryDelay, claim.elapsed / 2), settings.probeDelayMax).jittered
     }
 
     /// Returns how long the task of an attempt waits that a test of a client made fail, from which
@@ -174,7 +187,9 @@ final class Reachability: Sendable {
         _ failure: TransferFailure?,
         _ metrics: AttemptMetrics
     ) -> HostConnectivity.Observation {
-        if failure?.httpStatus == 503, metrics.redirects == 0 { return .unavailable }
+        if let failure, failure.httpStatus == 503, metrics.redirects == 0 {
+            return failure.isAboutHost ? .unavailable : .nothing
+        }
         // An attempt that was redirected had an answer before, whatever the other host does.
         if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
         guard let failure, failure.isAboutHost else { return .nothing }

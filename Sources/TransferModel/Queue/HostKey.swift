@@ -26,13 +26,24 @@ package struct HostKey: Hashable, Sendable {
         rawValue = digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 
+    /// Returns whether a host is written in the one form that its key stands for.
+    ///
+    /// Other spellings share the key, but may lead elsewhere: a resolver adds search domains to a
+    /// name without a final dot alone, an address with a dot is a name to it, and an IPv4 address
+    /// written as an IPv6 one is reached only where there is IPv6.
+    package static func isCanonical(_ host: String) -> Bool { canonical(host) == bare(host) }
+
+    /// Returns the host in lower case, without brackets.
+    private static func bare(_ host: String) -> [UInt8] {
+        let name = Array(host.lowercased().utf8)
+        guard name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") else { return name }
+        return Array(name.dropFirst().dropLast())
+    }
+
     /// Returns the host in lower case, without brackets and the final dot of an absolute name, and
     /// an address in its one canonical form.
     private static func canonical(_ host: String) -> [UInt8] {
-        var name = Array(host.lowercased().utf8)[...]
-        if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
-            name = name.dropFirst().dropLast()
-        }
+        var name = bare(host)[...]
         if name.last == UInt8(ascii: ".") { name = name.dropLast() }
         return address(name).map { Array($0.utf8) } ?? Array(name)
     }

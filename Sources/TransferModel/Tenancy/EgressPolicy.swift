@@ -35,19 +35,21 @@ package struct EgressPolicy: Equatable, Sendable {
             self.init(prefix: prefix, length: length)
         }
 
-        private static func address(_ text: String) -> [UInt8]? {
+        fileprivate static func address(_ text: String) -> [UInt8]? {
             var bytes = [UInt8](repeating: 0, count: 16)
             if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
             return inet_pton(AF_INET6, text, &bytes) == 1 ? bytes : nil
         }
 
         /// The network in the form in which it is read.
-        package var text: String {
+        package var text: String { Self.text(of: prefix) + "/\(length)" }
+
+        fileprivate static func text(of address: [UInt8]) -> String {
             var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-            let family = isIPv4 ? AF_INET : AF_INET6
-            guard inet_ntop(family, prefix, &text, socklen_t(text.count)) != nil else { return "" }
-            let address = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            return String(decoding: address, as: UTF8.self) + "/\(length)"
+            let family = address.count == 4 ? AF_INET : AF_INET6
+            guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return "" }
+            let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            return String(decoding: bytes, as: UTF8.self)
         }
 
         /// Whether it holds IPv4 addresses.
@@ -71,8 +73,8 @@ package struct EgressPolicy: Equatable, Sendable {
     package var ports: Set<UInt16> = []
     /// The only hosts that are asked, in the form of ``deniedHosts``; empty for all.
     package var allowedHosts: [String] = []
-    /// The hosts that are never asked: names in lower case, or with a dot in front for a name and
-    /// all below it.
+    /// The hosts that are never asked, as ``hostName(_:)`` returns them: names in lower case, or
+    /// with a dot in front for a name and all below it, or addresses.
     package var deniedHosts: [String] = []
     /// The hosts that are reached without the proxy, if there is one; in the same form.
     package var directHosts: [String] = []
@@ -96,24 +98,26 @@ package struct EgressPolicy: Equatable, Sendable {
     /// Returns whether `host` is reached without a proxy.
     package func isReachedDirectly(_ host: String) -> Bool { Self.names(host, in: directHosts) }
 
-    /// Returns whether `hosts` name a host: in lower case, or with a dot in front for a name and all
-    /// below it.
+    /// Returns whether `hosts`, in the form of ``deniedHosts``, name the host of a URL.
     static func names(_ host: String, in hosts: [String]) -> Bool {
         guard !hosts.isEmpty else { return false }
         // The root's dot changes the text and not the host.
         let trimmed = host.hasSuffix(".") ? String(host.dropLast()) : host
-        let name = Array(trimmed.lowercased().utf8)
+        let name = Array((addressName(trimmed) ?? trimmed.lowercased()).utf8)
         return hosts.contains { text in
-            let text = Array(text.utf8)
-            guard text.first == UInt8(ascii: ".") else { return name == text }
-            return name.suffix(text.count) == text[...] || name[...] == text.dropFirst()
+            let text = text.utf8
+            guard text.first == UInt8(ascii: ".") else { return name.elementsEqual(text) }
+            return name.suffix(text.count).elementsEqual(text)
+                || name.elementsEqual(text.dropFirst())
         }
     }
 
     /// Returns the name of a host as rules have it; nil for what no host is called.
     ///
-    /// Names beyond ASCII are asked for as punycode.
+    /// An address has one form, however it is spelled; one of IPv6 has no brackets. Names beyond
+    /// ASCII are asked for as punycode.
     package static func hostName(_ text: String) -> String? {
+        if let address = addressName(text) { return address }
         let name = text.lowercased()
         guard !name.isEmpty, name != "." else { return nil }
         // A URL or a port in its place would be a rule for no host.
@@ -122,8 +126,25 @@ package struct EgressPolicy: Equatable, Sendable {
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                 || "-._".utf8.contains(byte)
         }
-        guard isName || (!name.contains("/") && Network(name) != nil) else { return nil }
+        guard isName else { return nil }
+        // What libcurl takes for a number, such as 127.1, is an address in each URL.
+        var number = in_addr()
+        guard inet_aton(name, &number) == 0 else {
+            return Network.text(of: withUnsafeBytes(of: number.s_addr) { Array($0) })
+        }
         return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+
+    /// Returns the one form of an address, of IPv6 in brackets or not; nil for a name.
+    ///
+    /// A mapped address (RFC 4291 §2.5.5.2) has the form of the IPv4 address that it leads to.
+    private static func addressName(_ text: String) -> String? {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let bare = isBracketed ? String(text.dropFirst().dropLast()) : text
+        guard let address = Network.address(bare), !isBracketed || address.count == 16 else {
+            return nil
+        }
+        return Network.text(of: address.starts(with: mapped) ? Array(address.suffix(4)) : address)
     }
 
     /// Returns whether a connection may be made to `address`, 4 or 16 bytes in network order; any

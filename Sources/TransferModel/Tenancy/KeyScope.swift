@@ -2,7 +2,8 @@
 package enum KeyScope: String, CaseIterable, Hashable, Sendable {
     /// Reads what the tenant has: sessions, tasks, files, events, subscriptions and limits.
     case read
-    /// Creates clients, sessions and tasks, and sends the bytes of uploads.
+    /// Creates clients, sessions, tasks and requests of background tasks, and sends the bytes of
+    /// uploads; with ``read`` also files that the tenant keeps.
     case submit
     /// Changes and ends what exists, answers questions, and manages credentials and certificate
     /// authorities.

@@ -60,6 +60,26 @@ struct CurlKeptConnectionTests {
         #expect(next.record.body == Array("right".utf8))
     }
 
+    /// The origin ends each connection that it has kept as soon as the next request is there.
+    @Test func aRequestIsRepeatedOnceHoweverManyConnectionsAreKept() async throws {
+        let exchange = try Exchange()
+        let gate = OriginGate()
+        exchange.origin.when("/", OriginScript([.wait(gate)] + OriginScript.response().steps))
+        exchange.origin.when("/last", OriginScript([.close]))
+        let sinks = (0..<4).map { _ in RecordingSink() }
+        for sink in sinks { exchange.loop.start(exchange.request("/"), sink: sink) }
+        await exchange.origin.log.arrived(4, at: "/")
+        gate.open()
+        for sink in sinks { #expect(await sink.result?.code == nil) }
+        let last = RecordingSink()
+        var request = exchange.request("/last", method: "POST", body: [1])
+        request.isReplayable = true
+        exchange.loop.start(request, sink: last)
+        #expect(await last.result?.code == .connectionLost)
+        #expect(exchange.origin.log.now.requests(at: "/last").count == 2)
+        #expect(exchange.origin.log.now.connectionsAccepted == 5)
+    }
+
     @Test func aRequestThatMustNotBeRepeatedLeavesNoConnection() async throws {
         let exchange = try Exchange()
         exchange.origin.when("/", .response(201))

@@ -46,6 +46,23 @@ struct CurlNameTests {
         #expect(exchange.origin.log.now.connectionsAccepted == 0)
     }
 
+    /// It is not known then whether the host can be reached by others.
+    @Test func theEndTellsOfADeniedAddressBesideOthers() async throws {
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let loop = try AddressedLoop()
+        for isDenied in [false, true] {
+            let request = CurlRequest(
+                url: "http://mixed.test:\(held.number)/",
+                egress: EgressGuard { address in !isDenied || address.bytes.last == 1 }
+            )
+            let result = try await loop.run(request, at: ["127.0.0.2", "127.0.0.1"])
+            #expect(result?.code == .couldNotConnect)
+            #expect(result?.summary.isAddressDenied == isDenied)
+            #expect(result?.summary.primaryAddress == nil)
+        }
+    }
+
     @Test func everyAddressIsAskedForBeforeAllAreDenied() async throws {
         let exchange = try Exchange()
         let asked = Mutex<Set<[UInt8]>>([])
@@ -68,6 +85,21 @@ struct CurlNameTests {
             #expect(try await run(exchange, host: host, .everywhere).code == .couldNotResolve)
             #expect(try await run(exchange, .everywhere).get().primaryAddress == "127.0.0.1")
         }
+    }
+
+    /// The name itself may carry something out to a name server.
+    @Test func aHostThatMayNotBeAskedIsNotLookedUp() async throws {
+        let refused = Mutex<[String]>([])
+        let host = String(repeating: "a", count: 64) + ".test"
+        let guarding = EgressGuard(
+            allowsHost: { _, _ in false },
+            allows: { _, _ in true },
+            onRefusal: { host, _ in refused.withLock { $0.append(host) } }
+        )
+        let result = try await run(try Exchange(), host: host, guarding)
+        #expect(result.code == .egressDenied)
+        #expect(result.summary.isAddressDenied)
+        #expect(refused.withLock { $0 } == [host])
     }
 
     /// The name has a label of more than 63 bytes (RFC 1035 §2.3.4), for which no name server is

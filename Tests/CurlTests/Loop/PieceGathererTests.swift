@@ -66,6 +66,7 @@ import TransferTestSupport
             route: nil,
             easy: try EasyHandle(),
             sockets: OpenSockets(),
+            proxyAnswers: ProxyAnswers(),
             debtors: Debtors(),
             gatherer: gatherer
         )

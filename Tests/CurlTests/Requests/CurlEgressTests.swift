@@ -26,6 +26,33 @@ struct CurlEgressTests {
         #expect(exchange.origin.log.now.requests(at: "/secret").isEmpty)
     }
 
+    /// Another address of the host may be open to it, or the same by now.
+    @Test func aKeptConnectionThatItMayNotUseIsLeftForOneOfItsOwn() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", .response(body: .text("found")))
+        _ = try await exchange.loop.fetch(exchange.request("/"), bodyMax: 10)
+        let denials = Mutex(1)
+        let refused = Mutex(0)
+        var request = exchange.request("/")
+        request.egress = EgressGuard(
+            allowsHost: { _, _ in true },
+            allows: { _, _ in
+                denials.withLock { left in
+                    left -= 1
+                    return left < 0
+                }
+            },
+            onRefusal: { _, _ in refused.withLock { $0 += 1 } }
+        )
+        let response = try await exchange.loop.fetch(request, bodyMax: 10)
+        #expect(response.body == Array("found".utf8))
+        #expect(!response.summary.isConnectionReused)
+        let log = exchange.origin.log.now
+        #expect(log.connectionsAccepted == 2)
+        #expect(log.requests(at: "/").count == 2)
+        #expect(refused.withLock { $0 } == 0)
+    }
+
     @Test func opensNoConnectionOnceItMayNotBegin() async throws {
         let exchange = try Exchange()
         let (_, code) = await exchange.run(.response()) { $0.mayBegin = { false } }

@@ -169,7 +169,44 @@ struct CurlProxyTests {
         let guarding = try egress { address, _ in address.bytes.count == 4 }
         let result = await run("http://localhost:4711/", egress: guarding).result
         #expect(result?.code == .couldNotConnect)
+        #expect(result?.summary.isAddressDenied == true)
         #expect(proxy.log.targets == ["127.0.0.1:4711"])
+    }
+
+    /// The last of these addresses, which the proxy is asked for alone, is not all that there is.
+    @Test(arguments: [false, true])
+    func theEndTellsOfADeniedAddressBesideOthers(isDenied: Bool) async throws {
+        proxy.answers { _ in .status(503) }
+        let guarding = try egress { address, _ in !isDenied || address.bytes.last != 1 }
+        let request = CurlRequest(url: "http://mixed.test/", egress: guarding)
+        let addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+        let result = try await AddressedLoop().run(request, at: addresses)
+        #expect(result?.code == .couldNotConnect)
+        #expect(result?.summary.isAddressDenied == isDenied)
+        let asked = addresses.dropFirst(isDenied ? 1 : 0).map { "\($0):80" }
+        #expect(proxy.log.targets == asked)
+    }
+
+    /// Where a name of the proxy leads now is not where it led when the tunnel was made.
+    ///
+    /// Nobody listens there in this test.
+    @Test func aTunnelThroughAFormerAddressOfTheProxyIsLeftAndNotDenied() async throws {
+        let refused = Mutex(0)
+        let named = try CurlProxy(url: "http://proxy.test:\(proxy.port)")
+        let guarding = EgressGuard(
+            allowsHost: { _, _ in true },
+            allows: { _, _ in true },
+            proxy: { _ in named },
+            onRefusal: { _, _ in refused.withLock { $0 += 1 } }
+        )
+        let loop = try AddressedLoop()
+        let request = CurlRequest(url: "http://origin.test/", egress: guarding)
+        let first = try await loop.run(request, at: [Self.host], through: ["127.0.0.1"])
+        #expect(first?.code == nil)
+        let next = try await loop.run(request, at: [Self.host], through: ["127.0.0.2"])
+        #expect(next?.code == .proxyUnreachable)
+        #expect(refused.withLock { $0 } == 0)
+        #expect(exchange.origin.log.now.requests(at: "/").count == 1)
     }
 
     @Test(
@@ -210,7 +247,74 @@ struct CurlProxyTests {
         proxy.answers { _ in .silence }
         let result = await run(egress: try egress()) { $0.connectTimeout = .milliseconds(300) }
             .result
-        #expect(result?.code == .timedOut(.connect))
+        #expect(result?.code == .proxyUnreachable)
+    }
+
+    /// A timeout of our own that leaves less time than a connection may take is the request's.
+    @Test func anImpatientRequestSaysNothingOfTheProxy() async throws {
+        proxy.answers { _ in .silence }
+        let result = await run(egress: try egress()) {
+            $0.inactivityTimeout = .milliseconds(200)
+        }.result
+        #expect(result?.code == .timedOut(.inactivity))
+    }
+
+    /// It may be trying to reach the host, and for longer than the request waits.
+    @Test func aProxyThatAnswersOthersIsNotAway() async throws {
+        proxy.answers { $0.hasPrefix(Self.host) ? .silence : .tunnel }
+        let guarding = try egress()
+        var request = CurlRequest(url: "http://\(Self.host)/", egress: guarding)
+        request.connectTimeout = .seconds(1)
+        // Again where the other answer has come too late.
+        while !Task.isCancelled {
+            let sink = RecordingSink()
+            exchange.loop.start(request, sink: sink)
+            let other = await run("http://93.184.216.35/", egress: guarding) {
+                $0.isReplayable = false
+            }
+            #expect(other.result?.code == nil)
+            let isTooLate = !sink.record.results.isEmpty
+            let code = await sink.result?.code
+            if isTooLate { continue }
+            #expect(code == .timedOut(.connect))
+            return
+        }
+    }
+
+    /// What it has answered about one address of the host shows that it is there.
+    @Test func aProxyThatIsSilentAboutAFurtherAddressIsNotAway() async throws {
+        let addresses = ["192.0.2.1", "192.0.2.2"]
+        proxy.answers { $0.hasPrefix(addresses[0]) ? .status(503) : .silence }
+        var request = CurlRequest(url: "http://mixed.test/", egress: try egress())
+        request.connectTimeout = .seconds(1)
+        var code: CurlError.Code?
+        // Again where the answer about the first one has come too late.
+        repeat {
+            code = try await AddressedLoop().run(request, at: addresses)?.code
+        } while proxy.log.targets.last != "\(addresses[1]):80" && !Task.isCancelled
+        #expect(code == .timedOut(.connect))
+    }
+
+    @Test func aProxyWhoseNameNobodyAnswersForIsAway() throws {
+        let named = try CurlProxy(url: "http://proxy.test:3128")
+        let guarding = EgressGuard(
+            allowsHost: { _, _ in true },
+            allows: { _, _ in true },
+            proxy: { _ in named }
+        )
+        let request = CurlRequest(url: "http://\(Self.host)/", egress: guarding)
+        let url = try request.validated()
+        for (waited, code) in [(11, .proxyUnreachable), (1, .timedOut(.connect))]
+            as [(Int, CurlError.Code)]
+        {
+            let start = TransferStart(
+                request,
+                url: url,
+                sink: RecordingSink(),
+                at: ContinuousClock.now - .seconds(waited)
+            )
+            #expect(start.failure(.timedOut(.connect)).code == code)
+        }
     }
 
     @Test func theOriginsOwn407IsItsAnswer() async throws {

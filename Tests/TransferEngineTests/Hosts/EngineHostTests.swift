@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -139,6 +140,53 @@ import TransferTestSupport
         }
         let host = try #require(try await known(fixture, fixture.origin.port))
         #expect(host.decisions.map(\.reason) == ["Halved, because it answered 503."])
+    }
+
+    /// A resolver may take it for another host, or for none.
+    @Test(
+        arguments: [
+            ("files.test.", "files.test"), ("192.0.2.1.", "192.0.2.1"),
+            ("[::ffff:192.0.2.1]", "192.0.2.1"),
+        ]
+    )
+    func aHostIsNotClosedForAnotherSpelling(spelling: String, host: String) async throws {
+        let fixture = try await EngineFixture()
+        var settings = HostConnectivity.Settings()
+        settings.failuresMin = 1
+        settings.silenceMin = .zero
+        let reporter = HostReporter(
+            hosts: fixture.stores.hosts,
+            queue: fixture.stores.queue,
+            reachability: Reachability(settings) { _, _ in },
+            fairShare: SharedFairShare(FairShare.Settings())
+        )
+        let hostKey = HostKey(host: host, port: 80)
+        for (written, isClosed) in [(spelling, false), (host, true)] {
+            let url = try CurlURL("http://\(written)/")
+            let claim = TaskClaim(
+                task: TaskID(UUID()),
+                fence: Fence(rawValue: 1),
+                tenant: fixture.tenant,
+                session: SessionID(UUID()),
+                hostKey: HostKey(host: url.host, port: 80),
+                number: 1,
+                url: url.absoluteString,
+                headers: [],
+                destination: nil,
+                timeoutForRequest: .seconds(60),
+                timeoutForResource: .seconds(60),
+                options: TransferOptions()
+            )
+            #expect(claim.hostKey == hostKey)
+            _ = reporter.noteFailure(
+                of: claim,
+                TransferFailure(.couldNotResolveHost, "No address."),
+                AttemptMetrics(),
+                at: url,
+                bytes: 0
+            )
+            #expect(reporter.reachability.isClosed(hostKey) == isClosed)
+        }
     }
 
     @Test func aHostThatIsAwayIsAskedByOneAtATime() async throws {

@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -83,6 +84,24 @@ import TransferModel
         failure.isAboutHost = false
         for _ in 0..<10 { reachability.note(claim(1), failure: failure, AttemptMetrics()) }
         #expect(!reachability.isClosed(HostKey(rawValue: 1)))
+    }
+
+    /// Others may reach those of its addresses that the guard has denied to these tasks, which wait
+    /// all the same.
+    @Test func aHostOfWhichAnAddressIsDeniedIsNotClosed() {
+        let reachability = reachability()
+        var options = TransferOptions()
+        options.waitsForConnectivity = true
+        var summary = CurlSummary()
+        summary.isAddressDenied = true
+        let failure = TransferFailure(CurlError(.couldNotConnect, summary: summary))
+        for _ in 0..<10 {
+            let claim = claim(1, options)
+            #expect(reachability.note(claim, failure: failure, AttemptMetrics()) != nil)
+        }
+        #expect(!reachability.isClosed(HostKey(rawValue: 1)))
+        summary.primaryAddress = "192.0.2.1"
+        #expect(TransferFailure(CurlError(.connectionLost, summary: summary)).isAboutHost)
     }
 
     /// It asks for days in `Retry-After`.
