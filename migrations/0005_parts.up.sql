@@ -19,6 +19,11 @@ CREATE TABLE partial (
     -- Which bytes are there, when the file was fetched in segments; NULL for one that was written
     -- from its start: its size says which.
     ranges int8multirange,
+    -- The coding of the bytes, as Content-Encoding named it; NULL for none.
+    coding text CHECK (octet_length(coding) BETWEEN 1 AND 255),
+    -- The bytes may be from elsewhere than the task's URL, so that only an entity tag tells whose
+    -- a later answer is.
+    may_be_of_another boolean NOT NULL DEFAULT false,
     CONSTRAINT partial_check CHECK (lower(ranges) >= 0 AND upper(ranges) <= bytes_total)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -49,7 +54,9 @@ CREATE TABLE resume_data (
     bytes_total bigint NOT NULL,
     validator text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    ranges int8multirange
+    ranges int8multirange,
+    coding text,
+    may_be_of_another boolean NOT NULL DEFAULT false
 );
 
 -- Serves the question of a worker whether a part file is still wanted.

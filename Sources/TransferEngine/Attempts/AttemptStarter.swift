@@ -315,6 +315,7 @@ final class AttemptStarter: Sendable {
         if var postponed = active.remove(claim) {
             if let partial, postponed.partial?.partFence == partial.partFence {
                 postponed.partial?.ranges = partial.ranges
+                postponed.partial?.mayBeOfAnother = partial.mayBeOfAnother
             }
             start(postponed)
         }

@@ -58,6 +58,8 @@ struct ResponseStateMachine {
         let range: Range<Int64>
         let total: Int64
         let validator: EntityValidator
+        /// The coding of the bytes that are there; nil without one.
+        var coding: String?
         /// Whether the bytes may be from another server, so that a part which does not say whose it
         /// is proves nothing.
         var mayBeOfAnother = false
@@ -73,6 +75,7 @@ struct ResponseStateMachine {
     private let bodyBytesMax: Int64
     private let hasContent: Bool
     private let deliversErrors: Bool
+    private let hasDestination: Bool
     private let isAtMirror: Bool
     /// The range that the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
@@ -81,6 +84,7 @@ struct ResponseStateMachine {
     ///
     /// Without `hasContent` the responses only describe a file, as those to HEAD do (RFC 9110
     /// §9.3.2). A result of more than `bodyBytesMax` fails the attempt as soon as it is announced.
+    /// With `hasDestination` a 304 fails it as well, for the file that is there must stay.
     init(
         url: CurlURL,
         redirectsMax: Int,
@@ -89,6 +93,7 @@ struct ResponseStateMachine {
         bodyBytesMax: Int64 = .max,
         hasContent: Bool = true,
         deliversErrors: Bool = false,
+        hasDestination: Bool = false,
         isAtMirror: Bool = false,
         resumePoint: ResumePoint? = nil
     ) {
@@ -99,6 +104,7 @@ struct ResponseStateMachine {
         self.bodyBytesMax = bodyBytesMax
         self.hasContent = hasContent
         self.deliversErrors = deliversErrors
+        self.hasDestination = hasDestination
         self.isAtMirror = isAtMirror
         self.resumePoint = resumePoint
     }
@@ -130,7 +136,7 @@ struct ResponseStateMachine {
         }
         if let resumePoint {
             switch head.status {
-            case 206 where Self.continues(head, from: resumePoint):
+            case 206 where continues(head, from: resumePoint):
                 state = .appending(head, resumePoint)
                 return .append
             case 206, 416:
@@ -153,7 +159,9 @@ struct ResponseStateMachine {
 
     /// Returns the reason why a response is not the result, as far as its head tells.
     private func failure(of head: ResponseHead) -> TransferFailure? {
-        let isDeliveredError = !(200...299).contains(head.status) && deliversErrors
+        // A 304 says that the client has the file (RFC 9110 §15.4.5); it brings none.
+        let delivers = deliversErrors && !(hasDestination && head.status == 304)
+        let isDeliveredError = !(200...299).contains(head.status) && delivers
         if !isDeliveredError, let failure = TransferFailure(head) { return failure }
         if hasContent, head.contentLength ?? 0 > bodyBytesMax {
             return TransferFailure(CurlError(.bodyTooLarge))
@@ -169,11 +177,16 @@ struct ResponseStateMachine {
     }
 
     /// Whether a 206 is exactly what was asked for, of the very same file (RFC 9110 §15.3.7).
-    private static func continues(_ head: ResponseHead, from point: ResumePoint) -> Bool {
-        guard let field = head["Content-Range"], let sent = ContentRange(field) else {
-            return false
+    private func continues(_ head: ResponseHead, from point: ResumePoint) -> Bool {
+        guard let field = head["Content-Range"], let sent = ContentRange(field),
+            // It need not name the coding of the whole, but must not name another one.
+            head.coding == nil || head.coding == point.coding
+        else { return false }
+        // A redirect may lead to another server each time.
+        if point.mayBeOfAnother || redirects > 0 {
+            let isProof = point.validator.isEntityTag && head["ETag"] != nil && sent.total != nil
+            guard isProof else { return false }
         }
-        if point.mayBeOfAnother, sent.total == nil || head["ETag"] == nil { return false }
         return sent.range == point.range && sent.total ?? point.total == point.total
             && head.contentLength ?? point.range.byteCount == point.range.byteCount
             && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
@@ -311,6 +324,16 @@ struct ResponseStateMachine {
 extension TransferFailure {
     fileprivate static func sizeMismatch(_ size: Int64, expected: Int64) -> TransferFailure {
         TransferFailure(.sizeMismatch, "The file has \(size) bytes where \(expected) are expected.")
+    }
+}
+
+extension ResponseHead {
+    /// The coding of the body, as `Content-Encoding` names it; nil without one.
+    var coding: String? {
+        guard let field = self["Content-Encoding"]?.lowercased(), !field.isEmpty,
+            field != "identity"
+        else { return nil }
+        return field
     }
 }
 

@@ -45,13 +45,12 @@ extension TaskClaim {
     }
 }
 
-extension HTTPHeader {
-    private static let harmlessNames: Set<String> = [
-        "accept", "accept-language", "content-type", "user-agent",
-    ]
-
-    /// Whether the field says nothing about who asks, so that it may be sent to another origin.
-    var isHarmless: Bool { Self.harmlessNames.contains(name.lowercased()) }
+extension TaskClaim {
+    /// Returns whether a field of the request may be sent to another origin: a harmless one that
+    /// does not show the credential.
+    func isHarmless(_ field: HTTPHeader) -> Bool {
+        field.isHarmless && field.name.lowercased() != shown?.field
+    }
 }
 
 extension CurlRequest {

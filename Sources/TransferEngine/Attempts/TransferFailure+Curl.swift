@@ -65,7 +65,8 @@ extension TransferFailure {
                 .tooManyTransfers,
                 .bodySourceFailed, .aborted, .cancelled:
                 false
-            default: true
+            // Others may reach the addresses that the guard has denied here.
+            default: !error.summary.isAddressDenied || error.summary.primaryAddress != nil
             }
     }
 

@@ -33,7 +33,7 @@ actor CredentialKeeper {
     private enum Token: Sendable {
         case fresh(Secret, version: Int64, isNew: Bool)
         case refused(String)
-        case unavailable(String)
+        case unavailable(TransferFailure)
         /// This service cannot open it.
         case unreadable(String)
         /// This service could not obtain it.
@@ -93,7 +93,8 @@ actor CredentialKeeper {
         switch token {
         case .fresh(let secret, let version, let isNew):
             var claim = query.claim
-            if let field = stored.credential.form.field(showing: secret) {
+            let field = stored.credential.form.field(showing: secret)
+            if let field {
                 claim.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
                 claim.headers.append(field)
             }
@@ -106,11 +107,12 @@ actor CredentialKeeper {
             claim.shown = ShownCredential(
                 id: stored.credential.id,
                 version: version,
-                isRenewable: stored.credential.form.kind == .oauth2RefreshToken && !isNew
+                isRenewable: stored.credential.form.kind == .oauth2RefreshToken && !isNew,
+                field: field?.name.lowercased()
             )
             return .begin(claim)
         case .refused(let why): return .ask(.unusable(why))
-        case .unavailable(let why): return .retry(TransferFailure(.couldNotConnect, why))
+        case .unavailable(let failure): return .retry(failure)
         case .unreadable(let why):
             let credential = stored.credential
             return await finding(ofUnreadable: credential.id, of: credential.tenant, because: why)
@@ -255,8 +257,14 @@ actor CredentialKeeper {
             try await store.failRefresh(stored, because: failure)
             return .refused(failure)
         case .unavailable(let why):
-            let failure = "The token endpoint gave no token: \(why)."
-            try await store.failRefresh(stored, because: failure)
+            let failure = TransferFailure(
+                .couldNotConnect,
+                "The token endpoint gave no token: \(why)."
+            )
+            try await store.failRefresh(stored, because: failure.message)
+            return .unavailable(failure)
+        case .unreached(let failure):
+            try await store.failRefresh(stored, because: failure.message)
             return .unavailable(failure)
         }
     }
@@ -278,7 +286,7 @@ actor CredentialKeeper {
             )
             return TokenEndpointAnswer(status: response.head.status, body: response.body)
         } catch {
-            return error.code == .cancelled ? nil : .unavailable("\(error.code)")
+            return error.code == .cancelled ? nil : TokenEndpointAnswer(error)
         }
     }
 }

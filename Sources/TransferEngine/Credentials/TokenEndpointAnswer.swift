@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import TransferModel
 
@@ -10,6 +11,8 @@ enum TokenEndpointAnswer: Equatable {
     case refused(String)
     /// An unusable answer or none; the next one may be usable.
     case unavailable(String)
+    /// None, because the endpoint may not be reached, or because the proxy on the way to it fails.
+    case unreached(TransferFailure)
 
     /// The maximum number of bytes read of an answer.
     static let bodyBytesMax = 64 * 1024
@@ -49,6 +52,21 @@ enum TokenEndpointAnswer: Equatable {
             let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(body))
             self = .refused(refusal.flatMap { Self.known($0.error) } ?? "status \(status)")
         default: self = .unavailable("status \(status)")
+        }
+    }
+
+    /// Creates the answer of an endpoint from which none has come.
+    init(_ error: CurlError) {
+        let failure = TransferFailure(error)
+        switch failure.code {
+        case .egressDenied, .proxyUnreachable, .proxyCredentialRefused, .proxyRefused:
+            self = .unreached(
+                TransferFailure(
+                    failure.code,
+                    "The token endpoint was not reached. \(failure.message)"
+                )
+            )
+        default: self = .unavailable("\(error.code)")
         }
     }
 

@@ -5,10 +5,28 @@ import TransferModel
 
 /// The handling of the file that a download writes.
 extension Download {
+    /// The version of a file, by which a later attempt tells it from others.
+    struct Identity {
+        let validator: EntityValidator
+        /// The size of the whole file.
+        let total: Int64
+        /// The coding of its bytes; nil without one.
+        let coding: String?
+        /// Whether they may be from elsewhere than the task's URL.
+        var mayBeOfAnother: Bool
+    }
+
     /// Prepares the directory of the file and opens what an earlier attempt left; waits for the
     /// disk.
     func prepare() {
-        let kept = kept()
+        let kept: (part: PartFile, point: ResponseStateMachine.ResumePoint)?
+        do throws(StorageError) {
+            kept = try openKept()
+        } catch {
+            // Nothing of it is lost: the next attempt resumes it.
+            let failure = meaning(of: error)
+            return state.withLock { $0.machine.failed(failure) }
+        }
         var failure: TransferFailure?
         do throws(StorageError) {
             try container.prepareDirectory(of: place)
@@ -23,7 +41,12 @@ extension Download {
             guard let kept else { return }
             state.machine.resume(at: kept.point)
             state.part = kept.part
-            state.identity = (kept.point.validator, kept.point.total)
+            state.identity = Identity(
+                validator: kept.point.validator,
+                total: kept.point.total,
+                coding: kept.point.coding,
+                mayBeOfAnother: kept.point.mayBeOfAnother
+            )
         }
     }
 
@@ -53,8 +76,17 @@ extension Download {
 
     /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts
     /// over.
-    private func kept() -> (part: PartFile, point: ResponseStateMachine.ResumePoint)? {
+    ///
+    /// - Returns: the file, and what is missing of it.
+    /// - Throws: the error of a shortage, which says nothing about the file.
+    private func openKept() throws(StorageError) -> (
+        part: PartFile, point: ResponseStateMachine.ResumePoint
+    )? {
         guard let partial = claim.partial, claim.request.method == "GET",
+            // Another file may have the same tag, date and length.
+            !partial.isOfOtherURL,
+            // A range of a coded body cannot be decoded by itself.
+            !(claim.options.decompresses ?? false),
             // A date is that of the task's own URL; another server may have another file of that
             // date.
             !claim.isAtMirror || partial.validator.isEntityTag
@@ -74,13 +106,15 @@ extension Download {
                 range: missing,
                 total: partial.bytesTotal,
                 validator: partial.validator,
+                coding: partial.coding,
                 // What came with resume data may have been fetched at a mirror.
-                mayBeOfAnother: partial.validator.isEntityTag
-                    && (claim.mayHaveOthersBytes || partial.sourcePath != nil)
+                mayBeOfAnother: partial.mayBeOfAnother
+                    || partial.validator.isEntityTag
+                        && (claim.mayHaveOthersBytes || partial.sourcePath != nil)
             )
             return (part, point)
         } catch {
-            // A failing file system makes the attempt fail as soon as it writes.
+            guard meaning(of: error).shortage == nil else { throw error }
             return nil
         }
     }
@@ -96,16 +130,16 @@ extension Download {
             bootID: Boot.id,
             bytesDurable: 0,
             bytesTotal: identity.total,
-            validator: identity.validator
+            validator: identity.validator,
+            coding: identity.coding,
+            mayBeOfAnother: identity.mayBeOfAnother
         )
     }
 
     /// Returns the identity of the file that a complete response brings; nil when no later response
     /// could be recognised as the same file.
-    func identity(
-        of head: ResponseHead,
-        _ state: State
-    ) -> (validator: EntityValidator, total: Int64)? {
+    func identity(of head: ResponseHead, _ state: State) -> Identity? {
+        let mayBeOfAnother = claim.isAtMirror || state.machine.redirects > 0
         // A range of a coded body cannot be decoded by itself.
         guard state.isPlainGET, !(claim.options.decompresses ?? false),
             let total = head.contentLength, total > 0,
@@ -115,10 +149,19 @@ extension Download {
                 date: head["Date"]
             ),
             // Whoever resumes it could not tell whose date it is.
-            !claim.isAtMirror || validator.isEntityTag
+            !mayBeOfAnother || validator.isEntityTag,
+            head.coding?.utf8.count ?? 0 <= Self.codingBytesMax
         else { return nil }
-        return (validator, total)
+        return Identity(
+            validator: validator,
+            total: total,
+            coding: head.coding,
+            mayBeOfAnother: mayBeOfAnother
+        )
     }
+
+    /// The longest name of a coding that is kept, in bytes.
+    private static let codingBytesMax = 255
 
     /// Records the checksums that the task and the origin give for the file; those in an
     /// unsuccessful answer do not describe the file, and HEAD brings none of its bytes (RFC 9110

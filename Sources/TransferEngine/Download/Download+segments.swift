@@ -15,6 +15,7 @@ extension Download {
         let connectionsMax = claim.options.segmentsMax ?? TransferOptions.segmentsMaxDefault
         state.segments = Segments(
             etag: identity.validator.value,
+            coding: identity.coding,
             total: identity.total,
             written: part.written,
             range: state.machine.resumePoint?.range ?? 0..<identity.total,
@@ -161,7 +162,9 @@ extension Download {
             summary.isLengthVerified = true
             return .success(summary)
         case .failed(let error):
-            if let refusal = state.segments?.refusal { state.machine.failed(refusal) }
+            if let refusal = state.segments?.refusal {
+                state.machine.failed(meaning(ofRefusal: refusal, state))
+            }
             return .failure(error)
         case .changed:
             // Not restarted here: a file of that name was announced with the old validator.
@@ -174,6 +177,23 @@ extension Download {
             )
             return .failure(CurlError(.aborted))
         }
+    }
+
+    /// Returns what it means that a server refuses the rest of a file after it has sent a part.
+    ///
+    /// The URL may have been that of a redirect and have expired, so that only the task's own
+    /// leads on: whether that is refused too, the next attempt finds out.
+    private func meaning(ofRefusal refusal: TransferFailure, _ state: State) -> TransferFailure {
+        // A credential that the task's own origin wants is asked for at once.
+        let isQuestion = refusal.httpStatus == 401 && state.machine.redirects == 0
+        guard !refusal.isRetryable, !isQuestion else { return refusal }
+        let status = refusal.httpStatus.map { " with status \($0)" } ?? ""
+        var failure = TransferFailure(
+            .connectionLost,
+            "The server refused the rest of the file\(status)."
+        )
+        failure.isAboutHost = false
+        return failure
     }
 
     private func leave(_ connection: Int) {

@@ -40,9 +40,8 @@ final class Download: CurlSink, TransferAttempt {
         var part: PartFile?
         /// The body so far, if it is small; there is no part then.
         var gathered: [UInt8]?
-        /// The version of the file that is fetched, and its size; nil when it cannot be
-        /// resumed.
-        var identity: (validator: EntityValidator, total: Int64)?
+        /// The file that is fetched; nil when it cannot be resumed.
+        var identity: Identity?
         /// The division of the file among connections; nil as long as one connection simply fetches
         /// all.
         var segments: Segments?
@@ -110,6 +109,7 @@ final class Download: CurlSink, TransferAttempt {
                     bodyBytesMax: claim.bodyBytesMax(configuration),
                     hasContent: claim.request.method != "HEAD",
                     deliversErrors: claim.options.deliversHTTPErrors ?? false,
+                    hasDestination: claim.destination != nil,
                     isAtMirror: claim.isAtMirror
                 ),
                 headers: claim.headers,
@@ -220,6 +220,7 @@ final class Download: CurlSink, TransferAttempt {
                 beginChecksums(&state)
                 return .proceed
             case .append:
+                if state.machine.redirects > 0 { state.identity?.mayBeOfAnother = true }
                 expectChecksums(head, &state)
                 state.resumption = Resumption(
                     task: claim.task,
@@ -322,7 +323,7 @@ final class Download: CurlSink, TransferAttempt {
                 }
                 state.errorBody = []
                 if dropsSecrets {
-                    state.headers.removeAll { !$0.isHarmless }
+                    state.headers.removeAll { !claim.isHarmless($0) }
                     state.isAtOrigin = false
                 }
                 return (action, EndedDownload?.none)

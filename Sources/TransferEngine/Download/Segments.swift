@@ -57,6 +57,8 @@ struct Segments {
 
     /// The validator of the file, a strong entity tag.
     let etag: String
+    /// The coding of the file; nil without one.
+    private let coding: String?
     private let total: Int64
     private var plan: SegmentPlan
     private var ramp: SegmentRamp
@@ -85,6 +87,7 @@ struct Segments {
     /// `latency` to come; `triesAll` whether the first trial is with all connections.
     init(
         etag: String,
+        coding: String?,
         total: Int64,
         written: ByteRangeSet,
         range: Range<Int64>,
@@ -95,6 +98,7 @@ struct Segments {
         at now: Instant
     ) {
         self.etag = etag
+        self.coding = coding
         self.total = total
         plan = SegmentPlan(
             total: total,
@@ -131,11 +135,14 @@ struct Segments {
         let sent = head["Content-Range"].flatMap { ContentRange($0) }
         if head.status == 206, let sent, sent.range == asked, sent.total == total,
             head["ETag"].map({ Array($0.utf8) == Array(etag.utf8) }) ?? false,
-            head.contentLength ?? asked.byteCount == asked.byteCount
+            head.contentLength ?? asked.byteCount == asked.byteCount,
+            // A part need not name the coding of the whole.
+            head.coding == nil || head.coding == coding
         {
             return true
         }
-        if head.status < 400 || head.status == 412 || head.status == 416 {
+        // A redirect leads elsewhere, as when the URL has expired; it says nothing about the file.
+        if head.status < 300 || head.status == 412 || head.status == 416 {
             isChanged = true
         } else {
             refusal = TransferFailure(head)

@@ -24,13 +24,15 @@ extension TransferEngine {
             ),
             Chore("ended runs", every: .seconds(60)) { () throws(StoreError) in
                 let removed = try await stores.runs.pruneRuns(
-                    endedBefore: EngineConfiguration.runRetention
+                    endedBefore: EngineConfiguration.runRetention,
+                    notAfter: removals.clock.latest
                 )
                 return Chore.Next(isMore: removed == RunStore.pruneMax)
             },
             Chore("ended assertions", every: .seconds(60)) { () throws(StoreError) in
                 let removed = try await stores.assertions.pruneAssertions(
-                    endedBefore: EngineConfiguration.assertionRetention
+                    endedBefore: EngineConfiguration.assertionRetention,
+                    notAfter: removals.clock.latest
                 )
                 return Chore.Next(isMore: removed == AssertionStore.pruneMax)
             },
@@ -85,7 +87,9 @@ extension TransferEngine {
             ),
             Chore("bulk operations", every: heartbeat, advanceBulkOperations),
             Chore("ended bulk operations", every: .seconds(60)) { () throws(StoreError) in
-                let removed = try await stores.bulkOperations.pruneBulkOperations()
+                let removed = try await stores.bulkOperations.pruneBulkOperations(
+                    notAfter: removals.clock.latest
+                )
                 return Chore.Next(isMore: removed == BulkOperationStore.pruneMax)
             },
             Chore("answered questions", every: heartbeat) { () throws(StoreError) in
@@ -160,19 +164,13 @@ extension TransferEngine {
     }
 
     /// Carries out a page of each bulk operation whose turn it is.
-    ///
-    /// An operation that is blocked by others is left for the next turn, and does not delay the
-    /// rest.
     private func advanceBulkOperations() async throws(StoreError) -> Chore.Next {
-        let pages = try await WaitingWork.advance(
-            inBatchesOf: BulkOperationStore.runningMax
-        ) { (last: RunningBulkOperation?) throws(StoreError) in
-            try await stores.bulkOperations.runningBulkOperations(after: last?.id)
-        } part: { operation throws(StoreError) in
+        let pages = try await stores.bulkOperations.advanceBulkOperations {
+            operation throws(StoreError) in
             let isMore = try await advance(operation)
             onEvents()
             promoter.onRunnable()
-            return isMore ? 1 : 0
+            return isMore
         }
         return Chore.Next(isMore: pages > 0)
     }
@@ -220,9 +218,12 @@ extension TransferEngine {
 
     /// Removes part of what invalidated ephemeral sessions have left.
     ///
-    /// Those that cannot be erased yet are passed by, and hold up none of the others.
+    /// Those that cannot be erased yet, or not at once, are passed by, and hold up none of the
+    /// others.
     private func erasing() -> Chore.Turn {
         var position: SessionID?
+        // Whether there was more at a place since the first one.
+        var wasMore = false
         return { () throws(StoreError) in
             let latest = removals.clock.latest
             let tasks = try await stores.erasure.tasksToErase(after: position, notAfter: latest)
@@ -234,10 +235,15 @@ extension TransferEngine {
                 notAfter: latest
             )
             if erased.sessions > 0 { removals.owners.signal() }
-            if erased.isMore || removed.count == ErasureStore.erasureTasksMax { return .more }
+            let isMore = erased.isMore || removed.count == ErasureStore.erasureTasksMax
+            wasMore = wasMore || isMore
             position = erased.position
-            guard position != nil else { return .rest }
-            return removed.isEmpty && erased.sessions == 0 ? .after(Self.erasurePause) : .more
+            guard position != nil else {
+                defer { wasMore = false }
+                return Chore.Next(isMore: wasMore)
+            }
+            let isIdle = removed.isEmpty && erased.sessions == 0 && !isMore
+            return isIdle ? .after(Self.erasurePause) : .more
         }
     }
 }

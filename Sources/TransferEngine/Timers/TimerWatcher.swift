@@ -50,7 +50,38 @@ struct TimerWatcher: Sendable {
             hasNetwork: network.isReachable,
             isCapacityIdle: isCapacityIdle
         )
-        return try await timers.decide(requests.map { ($0, LaunchDecision($0, conditions)) })
+        let decisions = requests.map { (request: $0, decision: LaunchDecision($0, conditions)) }
+        do throws(StoreError) {
+            return try await timers.decide(decisions)
+        } catch {
+            guard !error.isUnavailable else { throw error }
+            return try await launchSeparately(decisions)
+        }
+    }
+
+    /// Carries decisions out one by one and puts those requests off that fail, so that a request with
+    /// which something is wrong holds up no other.
+    ///
+    /// - Returns: the number of decisions that were carried out; none failed.
+    /// - Throws: the first failure, after all have been tried.
+    private func launchSeparately(
+        _ decisions: [(request: DueRequest, decision: LaunchDecision)]
+    ) async throws(StoreError) -> Int {
+        var count = 0
+        // A failure is all that the turn hears of.
+        defer { if count > 0 { onEvents() } }
+        var failure: StoreError?
+        for decision in decisions {
+            do throws(StoreError) {
+                count += try await timers.decide([decision])
+            } catch {
+                guard !error.isUnavailable else { throw error }
+                try await timers.putOff([decision.request.id])
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return count
     }
 
     /// Cancels a page of the transfers of runs that have expired.

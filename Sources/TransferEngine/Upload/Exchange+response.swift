@@ -89,7 +89,7 @@ extension Exchange {
             if connections.isRefusal(result) { state.machine.abandoned() }
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
             case .follow(_, let dropsSecrets):
-                state.follow(dropsSecrets: dropsSecrets)
+                state.follow(dropsSecrets: dropsSecrets, of: claim)
                 return true
             case .restart:
                 state.beginStep(of: claim)
@@ -195,7 +195,8 @@ extension Exchange {
                 isLengthVerified: result.isLengthVerified && !state.isCut,
                 isTruncated: state.isCut,
                 // The resource of an upload is for its owner alone.
-                finalURL: state.upload?.isWhole ?? true ? result.finalURL : nil
+                finalURL: state.upload?.isWhole ?? true ? result.finalURL : nil,
+                bytesToSend: state.sizeToSend.flatMap { $0 > state.bytesSent ? $0 : nil }
             )
             return .finished(answer, body: state.body)
         case .failed(var failure):

@@ -58,19 +58,19 @@ extension Exchange {
             request = upload.request(of: claim.request)
             isAtOrigin = upload.isAtOrigin && !hasLeftOrigin
             headers = upload.headers(
-                of: isAtOrigin ? claim.headers : claim.headers.filter(\.isHarmless)
+                of: isAtOrigin ? claim.headers : claim.headers.filter(claim.isHarmless)
             )
             if upload.sendsBody { bytesSkipped = bytesSkipped ?? upload.start }
         }
 
-        /// Follows a redirect, to another origin if it `dropsSecrets`.
-        mutating func follow(dropsSecrets: Bool) {
+        /// Follows a redirect, to another origin if it `dropsSecrets` of the claim.
+        mutating func follow(dropsSecrets: Bool, of claim: TaskClaim) {
             forgetAnswer()
             if dropsSecrets {
                 isAtOrigin = false
                 hasLeftOrigin = true
                 let needed = Set(upload?.headers(of: []).map(\.name) ?? [])
-                headers.removeAll { !$0.isHarmless && !needed.contains($0.name) }
+                headers.removeAll { !claim.isHarmless($0) && !needed.contains($0.name) }
             }
             request.follow(redirect: metrics.httpStatus ?? 0, &headers)
         }
@@ -101,7 +101,7 @@ extension Exchange {
         }
 
         /// The bytes of the body that were given to the connection, with those before them.
-        var bytesSent: Int64 { position ?? (mayHaveArrived ? bytesToSend : 0) }
+        var bytesSent: Int64 { position ?? (mayHaveArrived ? bytesToSend : bytesSkipped ?? 0) }
 
         /// The bytes of the whole body, as far as they are known.
         var bytesToSend: Int64 { sizeToSend ?? position ?? 0 }
@@ -157,7 +157,9 @@ extension Exchange.Confined {
         return ResponseStateMachine.ResumePoint(
             range: start..<length,
             total: length,
-            validator: validator
+            validator: validator,
+            // Nobody has kept where the source had led before.
+            mayBeOfAnother: validator.isEntityTag
         )
     }
 

@@ -174,16 +174,7 @@ extension SourceStream {
         let (verdict, opening) = state.withLock { state -> (SinkVerdict, (() -> Void)?) in
             switch state.machine.received(head) {
             case .receive:
-                state.receiveAll(
-                    of: Identity(
-                        length: head.contentLength,
-                        validator: EntityValidator(
-                            etag: head["ETag"],
-                            lastModified: head["Last-Modified"],
-                            date: head["Date"]
-                        )
-                    )
-                )
+                state.receiveAll(of: Identity(head, isRedirected: state.machine.redirects > 0))
             case .append: state.identity = state.machine.resumePoint.map { Identity($0) }
             case .discard:
                 (state.isDiscarding, state.discarded) = (true, 0)
@@ -300,6 +291,18 @@ extension SourceStream {
 }
 
 extension SourceStream.Identity {
+    /// Creates the identity of what a whole answer brings.
+    fileprivate init(_ head: ResponseHead, isRedirected: Bool) {
+        let validator = EntityValidator(
+            etag: head["ETag"],
+            lastModified: head["Last-Modified"],
+            date: head["Date"]
+        )
+        // A redirect may lead to another server each time, whose file has the same date.
+        let isProof = !isRedirected || validator?.isEntityTag ?? false
+        self.init(length: head.contentLength, validator: isProof ? validator : nil)
+    }
+
     /// Creates the identity of what a part was asked of.
     fileprivate init(_ point: ResponseStateMachine.ResumePoint) {
         self.init(length: point.total, validator: point.validator)

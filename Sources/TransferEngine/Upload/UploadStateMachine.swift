@@ -81,10 +81,11 @@ struct UploadStateMachine {
         self.length = length
         self.body = body
         step = dialect.namesResourceFirst ? .creation : .whole
-        guard let known = claim.uploadResource, let url = try? CurlURL(known.url) else { return }
+        guard let known = claim.uploadResource, let named = try? CurlURL(known.url) else { return }
         if known.body == body {
-            resource = known
-            resourceURL = url
+            // Whatever was stored: secrets are for the origin of the task's URL as it is now.
+            resource = known.isAtOrigin && !named.isSameOrigin(as: url) ? known.elsewhere : known
+            resourceURL = named
             isKept = true
             step = .offset
         } else if !isIdempotent {

@@ -19,6 +19,13 @@ package struct PartialDownload: Equatable, Sendable {
     package let bytesTotal: Int64
     /// The validator of the representation that the bytes belong to.
     package let validator: EntityValidator
+    /// The coding of the bytes, as `Content-Encoding` has named it; nil without one.
+    package var coding: String?
+    /// Whether the bytes may be from elsewhere than the task's URL, as after a redirect, so that
+    /// only an entity tag tells whether a later response is of the same file.
+    package var mayBeOfAnother: Bool
+    /// Whether they came with resume data of a task whose URL, up to its query, is another.
+    package var isOfOtherURL: Bool
 
     package init(
         partFence: Fence,
@@ -27,7 +34,10 @@ package struct PartialDownload: Equatable, Sendable {
         bootID: UUID,
         bytesDurable: Int64,
         bytesTotal: Int64,
-        validator: EntityValidator
+        validator: EntityValidator,
+        coding: String? = nil,
+        mayBeOfAnother: Bool = false,
+        isOfOtherURL: Bool = false
     ) {
         self.ranges = ranges
         self.partFence = partFence
@@ -36,6 +46,9 @@ package struct PartialDownload: Equatable, Sendable {
         self.bytesDurable = bytesDurable
         self.bytesTotal = bytesTotal
         self.validator = validator
+        self.coding = coding
+        self.mayBeOfAnother = mayBeOfAnother
+        self.isOfOtherURL = isOfOtherURL
     }
 
     /// Returns the bytes of the file from which an attempt may continue on a machine in boot

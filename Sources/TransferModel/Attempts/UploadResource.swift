@@ -19,4 +19,9 @@ package struct UploadResource: Equatable, Sendable {
         self.isAtOrigin = isAtOrigin
         self.body = body
     }
+
+    /// The resource as one to which the task's secrets are not sent.
+    package var elsewhere: UploadResource {
+        UploadResource(fence: fence, url: url, isAtOrigin: false, body: body)
+    }
 }

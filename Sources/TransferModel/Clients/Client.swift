@@ -30,6 +30,8 @@ package struct Client: Sendable {
     package let id: ClientID
     /// The log of the client's own events.
     package let log: SessionID
+    /// The number of the newest event in ``log``; 0 before the first.
+    package let lastEventSequence: Int64
     package let kind: Kind
     package let lifecycle: Lifecycle
     package let lifecycleChangedAt: Date
@@ -40,6 +42,7 @@ package struct Client: Sendable {
     package init(
         id: ClientID,
         log: SessionID,
+        lastEventSequence: Int64,
         kind: Kind,
         lifecycle: Lifecycle,
         lifecycleChangedAt: Date,
@@ -48,6 +51,7 @@ package struct Client: Sendable {
     ) {
         self.id = id
         self.log = log
+        self.lastEventSequence = lastEventSequence
         self.kind = kind
         self.lifecycle = lifecycle
         self.lifecycleChangedAt = lifecycleChangedAt

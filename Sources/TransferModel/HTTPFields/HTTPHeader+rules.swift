@@ -36,6 +36,19 @@ extension HTTPHeader {
     ]
     private static let forbiddenPrefix = "proxy-"
 
+    private static let harmlessNames: Set<String> = [
+        "accept", "accept-language", "content-type", "user-agent",
+    ]
+
+    /// Whether the name is that of a field that says nothing about who asks, so that it may be sent
+    /// to another origin.
+    package static func isHarmless(name: String) -> Bool {
+        harmlessNames.contains(name.lowercased())
+    }
+
+    /// Whether the field says nothing about who asks, if it is no credential.
+    package var isHarmless: Bool { Self.isHarmless(name: name) }
+
     /// Whether the field describes the body of a request, and is not sent without one (RFC 9110
     /// §15.4).
     package var describesContent: Bool {

@@ -20,7 +20,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case tlsFailure = "tls_failure"
         /// No byte arrived for the inactivity timeout, or the whole took too long.
         case timedOut = "timed_out"
-        /// The connection broke during the transfer.
+        /// The connection broke during the transfer, or the server refused further parts of the file.
         case connectionLost = "connection_lost"
         /// Fewer or more bytes arrived than the server announced.
         case lengthMismatch = "length_mismatch"
@@ -89,8 +89,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package let retryAfter: Duration?
     /// Whether a retry was ruled out although the cause alone would allow it.
     package var isFinal = false
-    /// Whether the failure says something about the host: not when the task met a bound of its own,
-    /// or this service was short of something.
+    /// Whether the failure says something about the host for all tasks: not when the task met a
+    /// bound of its own or may not reach all addresses, or this service was short of something.
     package var isAboutHost = true
     /// The start of the body of an unsuccessful response, at most ``responseBodyBytesMax``.
     package var responseBody: [UInt8]?

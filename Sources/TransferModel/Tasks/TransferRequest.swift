@@ -63,6 +63,15 @@ package struct TransferRequest: Equatable, Sendable {
         return task
     }
 
+    /// Whether bytes are sent that the tenant keeps: a file of its container, or the result of a
+    /// task.
+    package var sendsKeptFile: Bool {
+        switch upload {
+        case .file, .copy(.result): true
+        case .staged, .copy(.remote), .data, nil: false
+        }
+    }
+
     /// Whether the origin may see the request twice without harm.
     package var isIdempotent: Bool { Self.idempotentMethods.contains(method) }
 

@@ -13,6 +13,9 @@ package struct TransferResult: Equatable, Sendable {
     /// The URL that answered, if that is another than the task's, without its query, which
     /// may be a secret of the origin's; at most ``finalURLBytesMax`` bytes.
     package let finalURL: String?
+    /// The size of an upload's body, if the server answered before all of it was sent; nil
+    /// otherwise.
+    package let bytesToSend: Int64?
     /// The checksums that the bytes have been found to have.
     package var checksums: [Checksum]
     /// The file that was put at the destination; nil without one.
@@ -29,6 +32,7 @@ package struct TransferResult: Equatable, Sendable {
         isTruncated: Bool = false,
         suggestedFileName: String? = nil,
         finalURL: String? = nil,
+        bytesToSend: Int64? = nil,
         checksums: [Checksum] = [],
         file: FileIdentity? = nil
     ) {
@@ -42,6 +46,7 @@ package struct TransferResult: Equatable, Sendable {
             let plain = url.prefix { $0 != "?" && $0 != "#" }
             return plain.utf8.count <= Self.finalURLBytesMax ? String(plain) : nil
         }
+        self.bytesToSend = bytesToSend
         self.checksums = checksums
         self.file = file
     }

@@ -165,13 +165,16 @@ extension CompletionStore {
             reported AS (
                 SELECT g.task_id, g.tenant_id, g.outcome, k.part_fence,
                     k.ranges::int8multirange AS ranges, k.boot_id, k.bytes_durable, k.bytes_total,
-                    k.validator
+                    k.validator, k.coding, k.may_be_of_another
                 FROM unnest(
                     \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
                     \(columns.partials.map(\.ranges)), \(columns.partials.map(\.bootID)),
                     \(columns.partials.map(\.bytesDurable)),
-                    \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
-                ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+                    \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator)),
+                    \(columns.partials.map(\.coding)), \(columns.partials.map(\.mayBeOfAnother))
+                ) AS k (
+                    place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator,
+                    coding, may_be_of_another)
                 JOIN gone g USING (place)
                 WHERE g.outcome IN (
                     'retry', 'offline', 'short', 'asks', 'released', 'moved', 'failed')
@@ -191,11 +194,13 @@ extension CompletionStore {
             -- What a failed task leaves is kept under its own name, for the client's retry.
             left_over AS (
                 SELECT r.task_id, r.tenant_id, r.part_fence, r.task_id AS source_task_id, r.ranges,
-                    r.boot_id, r.bytes_durable, r.bytes_total, r.validator
+                    r.boot_id, r.bytes_durable, r.bytes_total, r.validator, r.coding,
+                    r.may_be_of_another
                 FROM reported r WHERE r.outcome = 'failed'
                 UNION ALL
                 SELECT x.task_id, g.tenant_id, x.part_fence, coalesce(x.source_task_id, x.task_id),
-                    x.ranges, x.boot_id, x.bytes_durable, x.bytes_total, x.validator
+                    x.ranges, x.boot_id, x.bytes_durable, x.bytes_total, x.validator, x.coding,
+                    x.may_be_of_another
                 FROM partial_gone x JOIN gone g USING (task_id)
                 WHERE g.outcome = 'failed' AND x.part_fence IS DISTINCT FROM g.abandoned
                     AND x.part_fence IS DISTINCT FROM g.part_fence
@@ -204,9 +209,9 @@ extension CompletionStore {
             left_row AS (
                 INSERT INTO resume_data (
                     id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                    bytes_total, validator)
+                    bytes_total, validator, coding, may_be_of_another)
                 SELECT task_id, tenant_id, part_fence, source_task_id, ranges, boot_id,
-                    bytes_durable, bytes_total, validator
+                    bytes_durable, bytes_total, validator, coding, may_be_of_another
                 FROM left_over
             ),
             abandoned_row AS (

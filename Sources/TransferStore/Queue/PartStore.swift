@@ -28,7 +28,7 @@ extension PartStore {
             """
             WITH kept AS MATERIALIZED (
                 SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
-                    i.bytes_durable, i.bytes_total, i.validator
+                    i.bytes_durable, i.bytes_total, i.validator, i.coding, i.may_be_of_another
                 FROM unnest(
                     \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
                     \(checkpoints.map(\.partial.partFence.rawValue)),
@@ -36,10 +36,12 @@ extension PartStore {
                     \(checkpoints.map(\.partial.bootID)),
                     \(checkpoints.map(\.partial.bytesDurable)),
                     \(checkpoints.map(\.partial.bytesTotal)),
-                    \(checkpoints.map(\.partial.validator.value))
+                    \(checkpoints.map(\.partial.validator.value)),
+                    \(checkpoints.map(\.partial.coding)),
+                    \(checkpoints.map(\.partial.mayBeOfAnother))
                 ) AS i (
                     task_id, fence, part_fence, ranges, boot_id, bytes_durable, bytes_total,
-                    validator)
+                    validator, coding, may_be_of_another)
                 JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
                 ORDER BY a.task_id FOR KEY SHARE OF a
             ),
@@ -66,8 +68,10 @@ extension PartStore {
     /// bytes.
     static let replacePartial: Query = """
         INSERT INTO partial (
-            task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
-        SELECT task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator
+            task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator, coding,
+            may_be_of_another)
+        SELECT task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator, coding,
+            may_be_of_another
         FROM kept
         ON CONFLICT (task_id) DO UPDATE SET
             part_fence = excluded.part_fence, source_task_id = NULL, ranges = excluded.ranges,
@@ -75,7 +79,8 @@ extension PartStore {
             bytes_durable = CASE WHEN partial.part_fence = excluded.part_fence
                 THEN greatest(partial.bytes_durable, excluded.bytes_durable)
                 ELSE excluded.bytes_durable END,
-            bytes_total = excluded.bytes_total, validator = excluded.validator
+            bytes_total = excluded.bytes_total, validator = excluded.validator,
+            coding = excluded.coding, may_be_of_another = excluded.may_be_of_another
         """
 
     /// Records that origins send only the rest of a file: `task.resumed_at_offset`, once for each

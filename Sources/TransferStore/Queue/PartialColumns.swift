@@ -10,6 +10,8 @@ struct PartialColumns {
     let bytesDurable: Int64
     let bytesTotal: Int64
     let validator: String
+    let coding: String?
+    let mayBeOfAnother: Bool
 
     init(_ partial: PartialDownload, place: Int64) {
         self.place = place
@@ -19,5 +21,7 @@ struct PartialColumns {
         bytesDurable = partial.bytesDurable
         bytesTotal = partial.bytesTotal
         validator = partial.validator.value
+        coding = partial.coding
+        mayBeOfAnother = partial.mayBeOfAnother
     }
 }

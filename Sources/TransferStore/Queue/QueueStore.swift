@@ -246,7 +246,8 @@ extension QueueStore {
         t.kind, t.method, t.upload_path, t.upload_is_staged, t.upload_data, t.upload_is_copy,
         (date_part('epoch', clock_timestamp() - \(run).began_at) * 1000)::bigint AS elapsed_ms,
         \(part).partial_fence, \(part).source_task_id, \(part).ranges, \(part).boot_id,
-        \(part).bytes_durable, \(part).bytes_total, \(part).validator,
+        \(part).bytes_durable, \(part).bytes_total, \(part).validator, \(part).coding,
+        \(part).may_be_of_another, \(ofSource("y.url", of: part)) AS source_url,
         \(ofSource("y.destination_path", of: part)) AS source_destination_path,
         \(ofSource("y.destination_overwrite", of: part)) AS source_destination_overwrite
         """
@@ -263,7 +264,7 @@ extension QueueStore {
     /// The columns of an attempt for the part file `x` that it continues, NULL without one.
     static let partialColumns: Query = """
         x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
-        x.bytes_durable, x.bytes_total, x.validator
+        x.bytes_durable, x.bytes_total, x.validator, x.coding, x.may_be_of_another
         """
 
     /// Returns the query for what the claimed tasks of a session `s` have in common, for those

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TransferModel
 
@@ -114,8 +115,27 @@ extension PartialDownload {
             bootID: try row.decode("boot_id"),
             bytesDurable: try row.decode("bytes_durable"),
             bytesTotal: try row.decode("bytes_total"),
-            validator: EntityValidator(stored: try row.decode("validator"))
+            validator: EntityValidator(stored: try row.decode("validator")),
+            coding: try row.decodeIfPresent("coding"),
+            mayBeOfAnother: try row.decode("may_be_of_another"),
+            isOfOtherURL: try !row.isOfSourceURL()
         )
+    }
+}
+
+extension StoredRow {
+    /// Whether the part of a claimed task is its own, or of a task with the same URL but for the
+    /// query, in which a signature may change.
+    fileprivate func isOfSourceURL() throws(StoreError) -> Bool {
+        guard try decodeIfPresent("source_task_id", as: UUID.self) != nil else { return true }
+        // What is before the query is stored as it is, whatever is sealed.
+        let urls = [
+            try decodeIfPresent("source_url", as: String.self) ?? "",
+            try decode("url", as: String.self),
+        ].map { url in
+            url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        }
+        return urls[0].elementsEqual(urls[1])
     }
 }
 

@@ -12,21 +12,21 @@ package struct AnswerStore: Sendable {
 extension AnswerStore {
     /// The number of tasks that one transaction lets continue.
     package static let continuedMax = 1000
-    /// The number of answers found by one search.
-    private static let answersMax = 100
     /// A number that no other lock of the service has: "answ" in ASCII.
     private static let answerLockKey: Int32 = 0x616E_7377
 
     /// Lets a page of tasks continue for each answer that more are waiting for.
     ///
-    /// An answer that is blocked by others is left for the next call, and does not delay the rest.
+    /// An answer that is blocked by others is left for later, and does not delay the rest. Tenants
+    /// take turns, as ``WaitingWork`` says.
     ///
     /// - Returns: how many tasks continue; there may be more unless it is zero.
     /// - Throws: why none could.
     package func continueAnswered() async throws(StoreError) -> Int {
         try await WaitingWork.advance(
-            inBatchesOf: Self.answersMax,
-            answers(after:),
+            "answer",
+            by: "id",
+            in: database,
             part: continueTasks(of:)
         )
     }
@@ -37,17 +37,6 @@ extension AnswerStore {
     /// throws the reason if that fails.
     func beginContinuing(with answer: UUID) async {
         do throws(StoreError) { _ = try await continueTasks(of: answer) } catch {}
-    }
-
-    /// Returns answers that tasks may wait for, in order.
-    private func answers(after position: UUID?) async throws(StoreError) -> [UUID] {
-        let rows = try await database.run(
-            """
-            SELECT id FROM answer WHERE id > \(position ?? UUID.zero)
-            ORDER BY id LIMIT \(Self.answersMax)
-            """
-        )
-        return try rows.map { row throws(StoreError) in try row.decode("id") }
     }
 
     /// Lets a page of tasks continue, those that have waited longest, and removes the answer with the

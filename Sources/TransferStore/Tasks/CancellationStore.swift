@@ -35,31 +35,20 @@ extension CancellationStore {
     /// Cancels a page of outstanding tasks of each session that has ended or whose client was
     /// force-quit.
     ///
-    /// A session that is blocked by others is left for the next call, and does not delay the rest.
+    /// A session that is blocked by others is left for later, and does not delay the rest. Tenants
+    /// take turns, as ``WaitingWork`` says.
     ///
     /// - Returns: whether there are more pages.
     /// - Throws: why nothing could be done.
     @discardableResult
     package func continueCancellations() async throws(StoreError) -> Bool {
         try await WaitingWork.advance(
-            inBatchesOf: Self.cancellationSessionsMax,
-            cancellations(after:)
+            "cancellation",
+            by: "session_id",
+            in: database
         ) { session throws(StoreError) in
-            try await cancelPage(of: session) == .more ? 1 : 0
+            try await cancelPage(of: SessionID(session)) == .more ? 1 : 0
         } > 0
-    }
-
-    /// Returns sessions that may have outstanding tasks to cancel, in order.
-    private func cancellations(
-        after position: SessionID?
-    ) async throws(StoreError) -> [SessionID] {
-        let rows = try await database.run(
-            """
-            SELECT session_id FROM cancellation WHERE session_id > \(position?.uuid ?? UUID.zero)
-            ORDER BY session_id LIMIT \(Self.cancellationSessionsMax)
-            """
-        )
-        return try rows.map { row throws(StoreError) in try row.session("session_id") }
     }
 
     /// Cancels the first page of a session, which for most sessions is all of it.

@@ -185,10 +185,10 @@ extension ControlStore {
         resume_data_row AS (
             INSERT INTO resume_data (
                 id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                bytes_total, validator)
+                bytes_total, validator, coding, may_be_of_another)
             SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
                 coalesce(x.source_task_id, x.task_id), x.ranges, x.boot_id, x.bytes_durable,
-                x.bytes_total, x.validator
+                x.bytes_total, x.validator, x.coding, x.may_be_of_another
             FROM from_partial x JOIN target t ON t.id = x.task_id
             WHERE \(resumeData?.uuid)::uuid IS NOT NULL
         ),

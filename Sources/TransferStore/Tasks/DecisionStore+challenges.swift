@@ -57,8 +57,9 @@ extension DecisionStore {
                     credential_id = excluded.credential_id, updated_at = excluded.updated_at
             ),
             others AS (
-                INSERT INTO answer (id, answered_at, session_id, origin)
-                SELECT \(others), x.answered_at, x.session_id, x.origin FROM target x
+                INSERT INTO answer (id, answered_at, tenant_id, session_id, origin)
+                SELECT \(others), x.answered_at, \(tenant.uuid), x.session_id, x.origin
+                FROM target x
                 WHERE (
                     SELECT q.task_id FROM asked q
                     WHERE q.session_id = x.session_id AND q.origin = x.origin

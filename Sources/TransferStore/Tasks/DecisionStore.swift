@@ -14,6 +14,10 @@ extension DecisionStore {
     package static let unansweredMax = 1000
 
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
+    ///
+    /// What earlier attempts have received or sent belongs to the URL of their request: with
+    /// another one the task starts over. A task that must not be done twice does so too, because its
+    /// client has asked for the other request, as with a retry.
     package func beginTask(
         tenant: TenantID,
         id: TaskID,
@@ -39,6 +43,12 @@ extension DecisionStore {
                     given_up = 0, is_offline = true, rests_until = NULL
                 WHERE \(request != nil) AND m.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
             ),
+            -- The old origin gets no more, and the new file has no byte of the old one.
+            resource_row AS (
+                DELETE FROM upload_resource u
+                WHERE \(request != nil) AND u.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            ),
+            \(Self.abandonParts(if: "\(request != nil)")),
             begun AS (
                 UPDATE task t SET url = coalesce(\(url), t.url),
                     headers = coalesce(\(headers)::jsonb, t.headers),
@@ -47,7 +57,8 @@ extension DecisionStore {
                 RETURNING t.id AS task_id, t.session_id, t.host_key, t.priority_rank, g.attempt,
                     NULL::timestamptz AS began_at, 'waiting_to_begin'::task_state AS state
             ),
-            \(Self.queueAnswered)
+            \(Self.queueBegun(
+                keepingPartsOf: "SELECT b.task_id FROM begun b WHERE \(request == nil)"))
             SELECT task_id FROM begun
             """
         )
@@ -99,10 +110,15 @@ extension DecisionStore {
 
     /// Puts the tasks of `begun` (task_id, session_id, host_key, priority_rank, attempt, began_at,
     /// state) into the queue.
-    static let queueAnswered: Query = """
+    static let queueAnswered = queueBegun(keepingPartsOf: "SELECT b.task_id FROM begun b")
+
+    /// Puts the tasks of `begun` into the queue, where only `tasks` continue what earlier attempts
+    /// have received.
+    private static func queueBegun(keepingPartsOf tasks: Query) -> Query {
+        """
         ready_row AS (\(ReadyRuns.insert(
             "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun"))),
-        \(ControlStore.keptBytes(of: "SELECT b.task_id FROM begun b")),
+        \(ControlStore.keptBytes(of: tasks)),
         happening AS (
             SELECT b.session_id, row_number() OVER (ORDER BY b.task_id) AS place,
                 'task.resumed' AS kind, false AS ends, b.task_id, b.state AS from_state,
@@ -114,6 +130,23 @@ extension DecisionStore {
         \(EventRuns.recordHappenings),
         \(Fragment.wake)
         """
+    }
+
+    /// Has the part files of the tasks of `gone` removed, if `condition` holds; offers
+    /// `from_partial`.
+    private static func abandonParts(if condition: Query = "true") -> Query {
+        """
+        from_partial AS (
+            DELETE FROM partial x
+            WHERE (\(condition)) AND x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            RETURNING x.*
+        ),
+        abandoned_row AS (
+            INSERT INTO abandoned_part (fence, task_id, source_task_id)
+            SELECT part_fence, task_id, source_task_id FROM from_partial
+        )
+        """
+    }
 
     /// Fails the asked tasks of `target(task_id)` with the failure stored with their question.
     static let failAsked: Query = """
@@ -123,14 +156,7 @@ extension DecisionStore {
             RETURNING q.task_id, q.session_id, t.generation, q.attempt, q.failure,
                 \(CountStore.state(ofAsked: "q")) AS state
         ),
-        from_partial AS (
-            DELETE FROM partial x USING gone g WHERE x.task_id = ANY (ARRAY[g.task_id])
-            RETURNING x.*
-        ),
-        abandoned_row AS (
-            INSERT INTO abandoned_part (fence, task_id, source_task_id)
-            SELECT part_fence, task_id, source_task_id FROM from_partial
-        ),
+        \(abandonParts()),
         at_end AS MATERIALIZED (
             SELECT g.*, coalesce(x.bytes_durable, 0) AS bytes_received
             FROM gone g LEFT JOIN from_partial x ON x.task_id = g.task_id

@@ -188,9 +188,9 @@ extension RetryStore {
         partial_row AS (
             INSERT INTO partial (
                 task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable, bytes_total,
-                validator)
+                validator, coding, may_be_of_another)
             SELECT id, part_fence, nullif(source_task_id, id), ranges, boot_id, bytes_durable,
-                bytes_total, validator
+                bytes_total, validator, coding, may_be_of_another
             FROM kept
         ),
         delayed_row AS (

@@ -138,6 +138,7 @@ extension TransferTask {
         let kind = try row.word("kind", as: TransferRequest.Kind.self)
         let id = try row.task("id")
         let tenant = try row.tenant("tenant_id")
+        let result = try row.result(bytesReceived: bytesReceived)
         self.init(
             id: id,
             session: try row.session("session_id"),
@@ -159,11 +160,11 @@ extension TransferTask {
                 ? bytesReceived : try row.decodeIfPresent("bytes_expected"),
             bytesSent: bytesSent,
             bytesToSend: state == .completed && kind == .upload
-                ? bytesSent : try row.decodeIfPresent("bytes_to_send"),
+                ? result?.bytesToSend ?? bytesSent : try row.decodeIfPresent("bytes_to_send"),
             bytesPerSecond: try row.decodeIfPresent("bytes_per_second"),
             waitsUntil: try row.decodeIfPresent("due_at"),
             failure: try row.failure("failure"),
-            result: try row.result(bytesReceived: bytesReceived),
+            result: result,
             part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
             resultGoneAt: try row.decodeIfPresent("result_gone_at"),
             createdAt: try row.decode("created_at"),

@@ -274,6 +274,27 @@ import TransferModel
         #expect(machine.received(Self.head(206, fields)) == (isProof ? .append : .discard))
     }
 
+    /// One tag for two codings is the server's fault; their bytes are not mixed.
+    @Test(
+        arguments: [
+            (nil, "gzip", false), ("gzip", "GZIP", true), ("gzip", "br", false),
+            ("gzip", nil, true),
+            (nil, "identity", true),
+        ] as [(String?, String?, Bool)]
+    )
+    func aPartInAnotherCodingIsNotMixedIn(kept: String?, named: String?, isSame: Bool) throws {
+        var point = Self.point
+        point.coding = kept
+        var machine = ResponseStateMachine(
+            url: try CurlURL("https://a.test/x"),
+            redirectsMax: 10,
+            resumePoint: point
+        )
+        let fields = [("Content-Range", "bytes 60-99/100"), ("ETag", "\"1\"")]
+        let coding = named.map { [("Content-Encoding", $0)] } ?? []
+        #expect(machine.received(Self.head(206, fields + coding)) == (isSame ? .append : .discard))
+    }
+
     @Test func aWholeAnswerTakesThePlaceOfWhatWasKept() throws {
         var machine = try Self.resuming()
         #expect(machine.received(Self.head(200)) == .receive)

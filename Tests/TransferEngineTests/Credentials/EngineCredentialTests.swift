@@ -295,6 +295,30 @@ import TransferTestSupport
         #expect(other.log.now.requests.first?["X-Key"] == nil)
     }
 
+    /// Fields of these names go to another origin unless they show a credential.
+    @Test(arguments: ["Accept", "accept-language", "Content-Type", "User-Agent"])
+    func aCredentialStaysWhateverItsFieldIsCalled(name: String) async throws {
+        let fixture = try await EngineFixture()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        other.when("/file", .response(body: Self.body))
+        fixture.origin.when("/away", .redirect(to: other.url("/file")))
+        try await Self.put(fixture, .header(name: name), "s3cret")
+        let download = try await Self.submit(fixture, "/away")
+        let upload = try await Self.submit(fixture, "/away") {
+            $0.request = TransferRequest(method: "POST", upload: .data([1]))
+            $0.options.sendsBodyToOtherOrigins = true
+        }
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.expectCompletion([download, upload])
+        }
+        let shown = fixture.origin.log.now.requests(at: "/away").map { $0[name] }
+        #expect(shown == ["s3cret", "s3cret"])
+        let requests = other.log.now.requests
+        #expect(requests.count == 2)
+        #expect(requests.allSatisfy { $0[name] != "s3cret" })
+    }
+
     @Test func aChallengeFromElsewhereIsNoQuestion() async throws {
         let fixture = try await EngineFixture()
         let other = try LoopbackOrigin()

@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Postgres
 import Synchronization
@@ -71,10 +72,11 @@ import TransferTestSupport
         _ fixture: EngineFixture,
         refreshToken: String = "refresh-0",
         clientSecret: String? = nil,
-        inBody: Bool = false
+        inBody: Bool = false,
+        at url: String? = nil
     ) async throws {
         let endpoint = Credential.TokenEndpoint(
-            url: fixture.origin.url("/token"),
+            url: url ?? fixture.origin.url("/token"),
             clientID: "client id",
             sendsSecretInBody: inBody,
             scope: "read write"
@@ -222,6 +224,46 @@ import TransferTestSupport
         #expect(task.state == .failed)
         #expect(tries.withLock { $0 } == 3)
         #expect(server.issued == 0)
+    }
+
+    /// The rules stay as they are, so that another attempt is of no use.
+    @Test func anEndpointThatMayNotBeReachedEndsTheTask() async throws {
+        let fixture = try await EngineFixture()
+        try await Self.put(fixture, at: "http://login.test/token")
+        let id = try await Self.submit(fixture)
+        let task = try await fixture.withEngine(secrets: Self.box) {
+            $0.egress = EgressGuard(
+                allowsHost: { host, _ in host != "login.test" },
+                allows: { _, _ in true }
+            )
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.failure?.code == .egressDenied)
+        #expect(task.failure?.message.contains("token endpoint") == true)
+        #expect(task.attempt == 1)
+        #expect(fixture.origin.log.now.requests.isEmpty)
+    }
+
+    /// It is the operator who mends it, and not the one who runs the endpoint.
+    @Test func aProxyThatIsAwayIsNoFaultOfTheEndpoint() async throws {
+        let fixture = try await EngineFixture()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        try await Self.put(fixture)
+        let id = try await Self.submit(fixture)
+        let proxy = try CurlProxy(url: "http://127.0.0.1:\(held.number)")
+        let task = try await fixture.withEngine(secrets: Self.box) {
+            $0.egress = EgressGuard(
+                allowsHost: { _, _ in true },
+                allows: { _, _ in true },
+                proxy: { _ in proxy }
+            )
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.failure?.code == .proxyUnreachable)
+        #expect(task.attempt == 3)
     }
 
     /// Another worker may have the task by then.

@@ -1,3 +1,4 @@
+import Curl
 import Testing
 import TransferModel
 
@@ -34,6 +35,26 @@ import TransferModel
         #expect(answer("", status: 500) == .unavailable("status 500"))
         #expect(answer("", status: 429) == .unavailable("status 429"))
         #expect(answer("", status: 302) == .unavailable("status 302"))
+    }
+
+    /// A rule of the service stays, and a proxy is somebody else's.
+    @Test(arguments: [
+        (CurlError.Code.egressDenied, TransferFailure.Code.egressDenied, false),
+        (.proxyRefused, .proxyRefused, false), (.proxyUnreachable, .proxyUnreachable, true),
+        (.proxyCredentialRefused, .proxyCredentialRefused, true),
+    ])
+    func anEndpointThatIsNotReachedIsNotOneThatFails(
+        cause: CurlError.Code,
+        code: TransferFailure.Code,
+        isRetryable: Bool
+    ) {
+        guard case .unreached(let failure) = TokenEndpointAnswer(CurlError(cause)) else {
+            Issue.record("\(cause) is no answer of the endpoint")
+            return
+        }
+        #expect(failure.code == code)
+        #expect(failure.isRetryable == isRetryable)
+        #expect(TokenEndpointAnswer(CurlError(.couldNotConnect)) == .unavailable("couldNotConnect"))
     }
 
     @Test(arguments: [

@@ -236,6 +236,27 @@ import TransferTestSupport
         #expect(try fixture.content(task) == Self.body.bytes)
     }
 
+    /// 304 says that the client has the file.
+    @Test func whatIsUnchangedIsNotReplacedByNothing() async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "mine")
+        let tag = [HTTPHeader(name: "If-None-Match", value: #""v1""#)]
+        let failed = try await fixture.download(.response(304)) {
+            $0.headers = tag
+            $0.destination = Destination(path: "mine", overwrite: true)
+            $0.options.deliversHTTPErrors = true
+        }
+        #expect(failed.state == .failed)
+        #expect(failed.failure?.httpStatus == 304)
+        #expect(try fixture.content("mine") == Self.body.bytes)
+        let delivered = try await fixture.download(.response(304)) {
+            $0.headers = tag
+            $0.options.deliversHTTPErrors = true
+        }
+        #expect(delivered.state == .completed)
+        #expect(delivered.result?.httpStatus == 304)
+    }
+
     @Test func aRedirectIsFollowedAllTheSame() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/there", .response(body: Self.body))

@@ -77,6 +77,66 @@ import TransferTestSupport
         try await stage.expect(Self.other, in: task, leavesParts: server == "dates")
     }
 
+    /// What a URL leads to may be another server each time, or the one of the URL itself.
+    @Test(arguments: ["tells nothing", "dates", "is that of the URL"])
+    func bytesOfTwoTargetsOfRedirectsAreNeverMixed(server: String) async throws {
+        let fixture = try await EngineFixture()
+        let away = try LoopbackOrigin()
+        defer { away.stop() }
+        let fields: [(name: String, value: String)] =
+            server == "dates"
+            ? [
+                ("Last-Modified", "Tue, 15 Nov 1994 12:45:26 GMT"),
+                ("Date", "Wed, 16 Nov 1994 12:45:26 GMT"),
+            ] : [("ETag", Self.etag)]
+        fixture.origin.when(
+            "/first",
+            OriginScript([
+                .head(200, fields + [("Content-Length", "\(Self.body.count)")]),
+                .body(Self.body, 0..<Self.cut), .close,
+            ])
+        )
+        let serve: @Sendable (OriginRequest) -> OriginScript = { request in
+            guard request["Range"] != nil else { return .response(body: Self.other) }
+            let part: [(name: String, value: String)] = [
+                ("Content-Length", "\(Self.other.count - Self.cut)"),
+                (
+                    "Content-Range",
+                    "bytes \(Self.cut)-\(Self.other.count - 1)/\(Self.other.count)"
+                ),
+            ]
+            return OriginScript([
+                .head(206, part + (server == "dates" ? fields : [])),
+                .body(Self.other, Self.cut..<Self.other.count),
+            ])
+        }
+        away.when("/second", serve)
+        let second = away.url("/second")
+        fixture.origin.when("/file") { request in
+            guard request.numberAtPath > 1 else { return .redirect(to: "/first") }
+            return server == "is that of the URL" ? serve(request) : .redirect(to: second)
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .completed)
+        #expect(OriginBody.sha256(of: try fixture.content(task)) == Self.other.sha256)
+        try await fixture.expectNoParts()
+    }
+
+    /// Another server that a redirect leads to sends only the rest, if it has the same tag.
+    @Test func whatARedirectLedToIsResumedByItsTag() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/first", Self.broken())
+        fixture.origin.when("/second") { .file(Self.body, etag: Self.etag, for: $0) }
+        fixture.origin.when("/file") {
+            .redirect(to: $0.numberAtPath == 1 ? "/first" : "/second")
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(OriginBody.sha256(of: try fixture.content(task)) == Self.body.sha256)
+        #expect(try await fixture.attempts(id).last?.resumedAtOffset == Int64(Self.cut))
+    }
+
     /// Two servers may have different files of one date, also after a client's retry.
     @Test(arguments: [true, false])
     func noDateOfAMirrorIsTakenForThatOfTheURL(isRetried: Bool) async throws {

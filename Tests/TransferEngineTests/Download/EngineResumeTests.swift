@@ -333,7 +333,7 @@ import TransferTestSupport
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
             gate.open()
             // At another path, to which the kept bytes have to be moved.
-            let next = try await fixture.submit(fixture.origin.url("/file")) {
+            let next = try await fixture.submit(fixture.origin.url("/file?signature=2")) {
                 $0.resumeData = resumeData
                 $0.destination = Destination(path: "deep/below/file", overwrite: false)
             }
@@ -348,6 +348,33 @@ import TransferTestSupport
             try await fixture.submit(fixture.origin.url("/file")) { $0.resumeData = resumeData }
         }
         try await fixture.expectNoParts()
+    }
+
+    /// Another file may have the same tag and length.
+    @Test func resumeDataIsForItsURLAlone() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when(
+            "/file",
+            .gated(Self.body, after: Self.cut, OriginGate(), headers: [("ETag", Self.etag)])
+        )
+        fixture.origin.when("/other") { .file(Self.other, etag: Self.etag, for: $0) }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let resumeData = ResumeDataID(UUID())
+        let task = try await fixture.withEngine { engine in
+            try await fixture.received(Self.cut, of: id)
+            _ = try await fixture.stores.control.cancelTask(
+                tenant: fixture.tenant,
+                id: id,
+                producing: resumeData
+            )
+            engine.wake()
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+            let other = fixture.origin.url("/other")
+            let next = try await fixture.submit(other) { $0.resumeData = resumeData }
+            engine.wake()
+            return try await fixture.ended(next)
+        }
+        #expect(try fixture.content(task) == Self.other.bytes)
     }
 
     @Test func whatNobodyGoesOnWithIsRemoved() async throws {

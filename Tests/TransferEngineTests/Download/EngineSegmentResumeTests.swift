@@ -95,6 +95,50 @@ import TransferTestSupport
         try await Self.expectOnlyMissingBytes(fixture, task)
     }
 
+    /// URLs that a redirect leads to may expire; the task's own then leads to another one.
+    @Test(arguments: [403, 404, 302])
+    func aRefusalWhereARedirectLedIsNotTheTasks(status: Int) async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        let brought = 100_000
+        fixture.origin.when("/file") { .redirect(to: "/signed?\($0.numberAtPath)") }
+        fixture.origin.when("/signed") { request in
+            guard request.target == "/signed?1" else {
+                return .file(SegmentedFile.body, etag: SegmentedFile.etag, for: request)
+            }
+            guard let range = try? SegmentedFile.range(request) else {
+                return .gated(
+                    SegmentedFile.body,
+                    after: SegmentedFile.front,
+                    gate,
+                    headers: SegmentedFile.fields
+                )
+            }
+            guard request.numberAtPath == 2 else { return .response(status) }
+            let sent = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(SegmentedFile.size)"
+            let fields = [("Content-Range", sent), ("Content-Length", "\(range.count)")]
+            return OriginScript([
+                .head(206, SegmentedFile.fields + fields),
+                .body(SegmentedFile.body, range.lowerBound..<range.lowerBound + brought), .close,
+            ])
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine(SegmentedFile.once) { _ in
+            await fixture.origin.log.arrived(2, at: "/signed")
+            await fixture.origin.log.wait { $0.connectionsOpen == 1 }
+            try await fixture.received(SegmentedFile.front + brought, of: id)
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        let attempts = try await fixture.attempts(id)
+        #expect(attempts.map(\.failure?.code) == [.connectionLost, nil])
+        #expect(attempts.last?.resumedAtOffset ?? 0 >= Int64(SegmentedFile.front + brought))
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 2)
+        try await fixture.expectNoParts()
+    }
+
     @Test func aCancelledTaskLeavesNoConnectionAndNoFile() async throws {
         let fixture = try await EngineFixture()
         SegmentedFile.hold(fixture, until: OriginGate())

@@ -260,15 +260,22 @@ import TransferTestSupport
         ])
     }
 
-    @Test(arguments: [#""v2""#, nil])
-    func aPartWithoutTheTagOfTheFileIsNotMixedIn(tag: String?) async throws {
+    @Test(arguments: [
+        [("ETag", #""v2""#)], [],
+        [("ETag", SegmentedFile.etag), ("Content-Encoding", "gzip")],
+    ])
+    func aPartOfAnotherVersionOrCodingIsNotMixedIn(
+        own: [(name: String, value: String)]
+    ) async throws {
         let fixture = try await EngineFixture()
         let task = try await Self.run(fixture) { request, _ in
             guard let bytes = try? SegmentedFile.range(request) else { return .response(500) }
             let sent = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(SegmentedFile.size)"
-            let fields = [("Content-Range", sent), ("Content-Length", "\(bytes.count)")]
+            let fields: [(name: String, value: String)] = [
+                ("Content-Range", sent), ("Content-Length", "\(bytes.count)"),
+            ]
             return OriginScript([
-                .head(206, fields + (tag.map { [("ETag", $0)] } ?? [])),
+                .head(206, own + fields),
                 .body(SegmentedFile.other, bytes),
             ])
         }

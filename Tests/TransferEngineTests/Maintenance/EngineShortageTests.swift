@@ -35,6 +35,11 @@ struct EngineShortageTests {
 
         deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 
+        /// Whether it can be made read-only: not while a file in it is open to be written.
+        func becomesReadOnly() -> Bool {
+            mount("tmpfs", folder.path, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0
+        }
+
         func setReadOnly(_ isReadOnly: Bool) {
             let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
             #expect(mount("tmpfs", folder.path, "tmpfs", flags, nil) == 0)
@@ -143,6 +148,41 @@ struct EngineShortageTests {
         }
         #expect(task.state == .completed)
         try await fixture.expectNoParts()
+    }
+
+    /// What cannot be opened for a while is neither dropped nor fetched again.
+    @Test func aKeptPartIsWaitedFor() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let body = OriginBody.random(seed: 42, size: 1_000_000)
+        let cut = 600_000
+        let gate = OriginGate()
+        defer { gate.open() }
+        fixture.origin.when("/file") { request in
+            .file(
+                body,
+                etag: #""v1""#,
+                for: request,
+                pause: request.numberAtPath == 1 ? (after: cut, gate: gate) : nil
+            )
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine { _ in try await fixture.received(cut, of: id) }
+        try await eventually("no file is open to be written") { mount.becomesReadOnly() }
+        try await fixture.withEngine { _ in
+            try await eventually("it waits, and says why") {
+                try await Self.codes(of: [id], fixture).contains(.storageUnwritable)
+            }
+            #expect(try await fixture.task(id).bytesReceived == Int64(cut))
+            mount.setReadOnly(false)
+            try await fixture.expectCompletion([id])
+        }
+        let task = try await fixture.task(id)
+        #expect(task.attempt == 1)
+        #expect(try fixture.content(task) == body.bytes)
+        let ranges = fixture.origin.log.now.requests(at: "/file").map { $0["Range"] }
+        #expect(ranges == [nil, "bytes=\(cut)-"])
     }
 
     @Test func aFullFileSystemIsWaitedForAndLeftClean() async throws {

@@ -62,6 +62,32 @@ import TransferTestSupport
         }
     }
 
+    @Test func aRequestThatCannotBeDecidedHoldsUpNoOther() async throws {
+        let fixture = try await EngineFixture()
+        let aside = try await TestDatabase.current.connection()
+        try await fixture.submitRequest(BackgroundTaskIdentifier(stored: "broken"))
+        try await fixture.submitRequest(Self.task)
+        _ = try await aside.execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                RAISE EXCEPTION 'refused';
+            END $$
+            """
+        )
+        _ = try await aside.execute(
+            """
+            CREATE TRIGGER refuse BEFORE UPDATE ON background_task_request
+            FOR EACH ROW WHEN (old.identifier = 'broken') EXECUTE FUNCTION refuse()
+            """
+        )
+        try await fixture.withEngine { _ in
+            let run = try await launched(fixture)
+            #expect(run.identifier == Self.task)
+        }
+        #expect(try await waits(fixture) == [.date])
+    }
+
     /// Returns the run that the engine has launched.
     private func launched(_ fixture: EngineFixture) async throws -> BackgroundTaskRun {
         var run: BackgroundTaskRun?

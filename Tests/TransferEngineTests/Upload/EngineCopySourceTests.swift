@@ -68,6 +68,40 @@ import TransferTestSupport
         #expect(ranges == Array(expected.prefix(answer == .whole ? 2 : 3)))
     }
 
+    /// What the source leads to may be another server each time, or the one of its URL itself.
+    @Test(arguments: ["tells nothing", "dates", "is that of the URL"])
+    func bytesOfTwoTargetsOfRedirectsAreNeverMixed(server: String) async throws {
+        let fixture = try await EngineFixture()
+        let other = OriginBody.random(seed: 81, size: Self.size)
+        let dates: [(name: String, value: String)] = [
+            ("Last-Modified", "Tue, 15 Nov 1994 12:45:26 GMT"),
+            ("Date", "Wed, 16 Nov 1994 12:45:26 GMT"),
+        ]
+        let fields = server == "dates" ? dates : [(name: "ETag", value: Self.etag)]
+        fixture.origin.when("/first", .response(headers: fields, body: Self.body))
+        let serve: @Sendable (OriginRequest) -> OriginScript = { request in
+            let told = server == "dates" ? dates : []
+            guard request["Range"] != nil else { return .response(headers: told, body: other) }
+            let range = "bytes 400000-\(Self.size - 1)/\(Self.size)"
+            return .response(
+                206,
+                headers: told + [("Content-Range", range)],
+                body: .bytes(other.bytes(in: 400_000..<Self.size))
+            )
+        }
+        fixture.origin.when("/second", serve)
+        fixture.origin.when("/source") { request in
+            guard request.numberAtPath > 1 else { return .redirect(to: "/first") }
+            return server == "is that of the URL" ? serve(request) : .redirect(to: "/second")
+        }
+        let gate = OriginGate()
+        let origin = try ResumableOrigin(.tus, [.reset(at: 400_000, after: gate)])
+        let task = try await copy(fixture, to: origin, breaking: gate)
+        #expect(task.state == .completed)
+        let last = try #require(origin.uploads.last)
+        #expect(OriginBody.sha256(of: last.bytes) == other.sha256)
+    }
+
     /// The surplus is no request of its own to the destination, and no reason to wait for ever: the
     /// rest may be larger than what is kept between the two, or smaller than a piece.
     @Test(arguments: [400_000, 999_000])

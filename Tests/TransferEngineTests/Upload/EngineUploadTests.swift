@@ -212,6 +212,25 @@ import TransferTestSupport
         #expect(task.failure?.responseBody == Array("too long".utf8))
     }
 
+    /// An origin may answer before it has all of the body, but nobody is told that it has.
+    @Test func anEarlySuccessIsNotPassedOffAsWhollySent() async throws {
+        let fixture = try await EngineFixture()
+        // More than the sockets' buffers hold.
+        let size = 50_000_000
+        try fixture.place([UInt8](repeating: 1, count: size), at: "out/file")
+        let gate = OriginGate()
+        defer { gate.open() }
+        let task = try await upload(fixture, readsBody: false) { _ in
+            OriginScript([
+                .head(200, [("Content-Length", "2"), ("Connection", "close")]),
+                .body(.text("ok")), .wait(gate), .close,
+            ])
+        }
+        #expect(task.state == .completed)
+        #expect(task.bytesSent < Int64(size))
+        #expect(task.bytesToSend == Int64(size))
+    }
+
     @Test(arguments: [
         (307, "PUT", "PUT"), (308, "PUT", "PUT"), (307, "POST", "POST"), (303, "POST", "GET"),
         (302, "POST", "GET"), (301, "PUT", "PUT"),

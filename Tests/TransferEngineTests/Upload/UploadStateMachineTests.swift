@@ -116,6 +116,29 @@ import TransferModel
         #expect(machine.mayBeResumed)
     }
 
+    /// Whatever was stored of a place, a URL of another origin has other secrets.
+    @Test(arguments: [
+        ("https://a.test/in", true), ("https://b.test/in", false), ("http://a.test/in", false),
+        ("https://a.test:444/in", false),
+    ])
+    func secretsAreForTheOriginOfTheURLAsItIs(url: String, isAtOrigin: Bool) throws {
+        let known = UploadResource(
+            fence: Fence(rawValue: 3),
+            url: "https://a.test/place",
+            isAtOrigin: true,
+            body: "1"
+        )
+        let machine = try UploadStateMachine(
+            .tus,
+            of: Self.claim(resource: known),
+            url: CurlURL(url),
+            length: 100,
+            body: "1"
+        )
+        #expect(machine.step == .offset)
+        #expect(machine.isAtOrigin == isAtOrigin)
+    }
+
     @Test func aCompleteUploadNeedsNothingMore() throws {
         var ietf = try Self.machine(.ietf, isKnown: true)
         #expect(try Self.step(&ietf, after: 204, ["Upload-Complete": "?1"]) == nil)

@@ -29,6 +29,18 @@ import TransferModel
         #expect(HostKey(hostAndPort: "\(written):443") == HostKey(host: host, port: 443))
     }
 
+    /// What a resolver takes for another host may share the key, but is not what it stands for.
+    @Test(
+        arguments: [
+            ("files.test", true), ("Files.Test", true), ("127.0.0.1", true), ("[::1]", true),
+            ("2001:DB8::1", true), ("files.test.", false), ("127.0.0.1.", false),
+            ("[::ffff:127.0.0.1]", false), ("::FFFF:7f00:1", false), ("0x7f000001", false),
+        ]
+    )
+    func aKeyStandsForOneSpelling(host: String, isCanonical: Bool) {
+        #expect(HostKey.isCanonical(host) == isCanonical)
+    }
+
     @Test func portsAndHostsHaveKeysOfTheirOwn() {
         let hostKeys: Set = [
             HostKey(host: "example.com", port: 443), HostKey(host: "example.com", port: 80),

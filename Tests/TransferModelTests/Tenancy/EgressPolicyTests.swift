@@ -126,13 +126,16 @@ import TransferModel
     @Test func aHostIsANameOrAnAddress() {
         for (text, host) in [
             ("Example.COM", "example.com"), (".internal", ".internal"), ("a-b_c.d.", "a-b_c.d"),
-            ("192.0.2.1", "192.0.2.1"), ("2001:DB8::1", "2001:db8::1"),
+            ("192.0.2.1", "192.0.2.1"), ("2001:DB8:0::1", "2001:db8::1"), ("[::1]", "::1"),
+            ("::ffff:c000:201", "192.0.2.1"), ("127.1", "127.0.0.1"),
+            ("0x7f000001", "127.0.0.1"),
         ] {
-            #expect(EgressPolicy.hostName(text) == host)
+            #expect(EgressPolicy.hostName(text) == host, "\(text)")
         }
         for text in [
-            "", ".", "https://example.com", "example.com:443", "example.com/a", "[::1]", "::1/128",
-            "a b", "bücher.example", "user@example.com", "*.example.com", "a,b",
+            "", ".", "https://example.com", "example.com:443", "example.com/a", "::1/128",
+            "[::1", "[192.0.2.1]", "[example.com]", "[::1]:80", "a b", "bücher.example",
+            "user@example.com", "*.example.com", "a,b",
         ] {
             #expect(EgressPolicy.hostName(text) == nil, "\(text)")
         }
@@ -161,6 +164,28 @@ import TransferModel
         for host in ["a.example.com", "example.org", "notinternal", "internal.example.org"] {
             #expect(policy.allows(host: host), "\(host)")
         }
+    }
+
+    /// The host of a URL is as libcurl writes it, with brackets.
+    @Test func anAddressIsTheSameHostInEverySpelling() throws {
+        var policy = EgressPolicy()
+        policy.deniedHosts = try ["2001:DB8:0::1", "::ffff:192.0.2.1", "192.0.2.2"].map {
+            try #require(EgressPolicy.hostName($0))
+        }
+        for host in [
+            "[2001:db8::1]", "[2001:0DB8:0:0::1]", "2001:db8::1", "192.0.2.1",
+            "[::ffff:192.0.2.1]", "[::ffff:c000:202]", "192.0.2.2.",
+        ] {
+            #expect(!policy.allows(host: host), "\(host)")
+        }
+        for host in ["[2001:db8::2]", "192.0.2.3", "[::ffff:c000:203]"] {
+            #expect(policy.allows(host: host), "\(host)")
+        }
+        (policy.allowedHosts, policy.deniedHosts) = (policy.deniedHosts, [])
+        #expect(policy.allows(host: "[2001:db8::1]"))
+        #expect(!policy.allows(host: "[2001:db8::2]"))
+        policy.directHosts = ["::1"]
+        #expect(policy.isReachedDirectly("[::1]"))
     }
 
     @Test(

@@ -244,7 +244,8 @@ import TransferTestSupport
         let session = try await fixture.putSession("shared", of: Self.share)
         let ids = try await fixture.submit(3, to: "shared", of: Self.share)
         let earlier: Query = """
-            INSERT INTO cancellation (session_id) VALUES (\(session.id.uuid))
+            INSERT INTO cancellation (session_id, tenant_id)
+            VALUES (\(session.id.uuid), \(fixture.tenant.uuid))
             ON CONFLICT (session_id) DO NOTHING
             """
         _ = try await fixture.aside.execute(earlier)
@@ -310,5 +311,52 @@ import TransferTestSupport
         #expect(try await fixture.states(others) == [.waitingForConnectivity])
         #expect(try await fixture.claim(3000).count == 2700)
         try await fixture.checkInvariants()
+    }
+
+    /// However many sessions a tenant has ended, the others wait for a page of one and not for all.
+    @Test func tenantsTakeTurns() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(id: "other", secretSHA256: Array(repeating: 0, count: 32), name: "other"),
+            tenantName: "other"
+        )
+        for number in 0..<300 {
+            try await fixture.putSession("many-\(number)")
+            try await fixture.submit(1, to: "many-\(number)")
+        }
+        // The last by its identifier, and of three pages.
+        let theirs = try await fixture.stores.sessions.putSession(
+            tenant: other,
+            identifier: "theirs",
+            configuration: SessionConfiguration()
+        )
+        for _ in 0..<3 {
+            _ = try await fixture.stores.submissions.submit(
+                StoreFixture.submissions(900),
+                tenant: other,
+                sessionIdentifier: "theirs"
+            )
+        }
+        // The state left by an instance that ended all of them and died.
+        _ = try await fixture.aside.execute([
+            """
+            UPDATE session_progress SET is_invalidated = true
+            FROM session s WHERE s.id = session_id
+            """,
+            "UPDATE session SET invalidated_at = now()",
+            """
+            INSERT INTO cancellation (session_id, tenant_id) SELECT id, tenant_id FROM session
+            """,
+        ])
+        while try await fixture.stores.cancellations.continueCancellations() {}
+        #expect(try await cancelled(fixture) == 3000)
+        let id = try #require(theirs.session).id.uuid
+        let before: Query = """
+            SELECT count(*) AS count FROM outcome o
+            WHERE o.session_id <> \(id) AND o.finished_at < (
+                SELECT max(x.finished_at) FROM outcome x WHERE x.session_id = \(id))
+            """
+        #expect(try await fixture.count(before) < 10)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
     }
 }

@@ -62,6 +62,34 @@ import TransferTestSupport
         #expect(try await fixture.events().map(\.kind) == [.taskCreated])
     }
 
+    /// The size is kept only where an origin has answered before it was sent all of it.
+    @Test(arguments: [nil, 9] as [Int64?])
+    func aCompletedUploadShowsTheSizeOfItsBody(size: Int64?) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit(1) { submission, _ in
+            submission.request = TransferRequest(upload: .data([1]))
+        }[0]
+        let claim = try #require(try await fixture.claim().first)
+        let result = TransferResult(
+            httpStatus: 200,
+            bytesReceived: 0,
+            isLengthVerified: true,
+            bytesToSend: size
+        )
+        let end = AttemptEnd(
+            task: id,
+            fence: claim.fence,
+            outcome: .answered(result, body: []),
+            bytesSent: 7
+        )
+        #expect(try await fixture.stores.completions.end([end]) == [id])
+        let task = try await fixture.task(id)
+        #expect(task.state == .completed)
+        #expect(task.bytesSent == 7)
+        #expect(task.bytesToSend == size ?? 7)
+        try await fixture.checkInvariants()
+    }
+
     @Test func afterTheEndNothingIsTold() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(3)

@@ -111,6 +111,59 @@ import TransferTestSupport
         #expect(claim.headers == request.headers)
     }
 
+    /// What attempts have left belongs to the URL of the request that they made.
+    @Test(arguments: [true, false])
+    func onlyAnotherRequestStartsOver(isAnother: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit(1) { submission, _ in
+            submission.options.asksToBegin = true
+        }[0]
+        let claim = try #require(try await fixture.claim().first)
+        let resource = UploadResource(
+            fence: claim.fence,
+            url: "https://origin.test/place",
+            isAtOrigin: true,
+            body: "1"
+        )
+        #expect(try await fixture.stores.uploadResources.keep(resource, of: claim))
+        try await fixture.end(
+            claim,
+            .retry(StoreFixture.failure, after: .seconds(3600)),
+            leaving: 600
+        )
+        let control = fixture.stores.control
+        _ = try await control.suspendTask(tenant: fixture.tenant, id: id)
+        var change = TaskChange()
+        change.earliestBeginAt = .some(Date().addingTimeInterval(3600))
+        _ = try await control.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await control.resumeTask(tenant: fixture.tenant, id: id)
+        try await makeDue(fixture)
+        #expect(try await fixture.state(id) == .waitingToBegin)
+        #expect(try await fixture.task(id).bytesReceived == 600)
+
+        let url = "https://origin.test/b"
+        let request = NewRequest(url: url, hostKey: StoreFixture.hostKey, headers: [])
+        _ = try await fixture.stores.decisions.beginTask(
+            tenant: fixture.tenant,
+            id: id,
+            with: isAnother ? request : nil
+        )
+        let task = try await fixture.task(id)
+        #expect(task.state == .queued)
+        #expect(task.bytesReceived == (isAnother ? 0 : 600))
+        #expect(task.bytesExpected == (isAnother ? nil : 1000))
+        let resumed = try await fixture.events().last { $0.kind == .taskResumed }
+        #expect(resumed?.task?.bytesReceived == task.bytesReceived)
+        let abandoned = try await fixture.stores.parts.abandonedParts().map(\.fence)
+        #expect(abandoned == (isAnother ? [claim.fence] : []))
+        try await fixture.checkInvariants()
+        let next = try #require(try await fixture.claim().first)
+        #expect(next.partial?.partFence == (isAnother ? nil : claim.fence))
+        let found = try await fixture.stores.uploadResources.resources(of: [next]).first
+        #expect(found?.uploadResource == (isAnother ? nil : resource))
+        try await fixture.checkInvariants()
+    }
+
     @Test func anAnswerCountsOnceAndOnlyForATaskThatAsks() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
@@ -247,7 +300,9 @@ import TransferTestSupport
         _ = try await fixture.aside.execute([
             "UPDATE session SET invalidated_at = now()",
             "UPDATE session_progress SET is_invalidated = true",
-            "INSERT INTO cancellation SELECT id FROM session",
+            """
+            INSERT INTO cancellation (session_id, tenant_id) SELECT id, tenant_id FROM session
+            """,
         ])
         try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.count(kept) == 0)
