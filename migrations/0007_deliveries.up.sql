@@ -122,13 +122,19 @@ CREATE TABLE failure_streak (
     failing_since timestamptz NOT NULL DEFAULT clock_timestamp(),
     failures integer NOT NULL,
     -- Nothing is sent before: its receiver asked for that, or too much has failed in a row.
-    paused_until timestamptz
+    paused_until timestamptz,
+    -- The claim of the delivery that was the last to probe whether the receiver is back: the pause
+    -- that began with it is not for it.
+    probe_fence bigint,
+    -- When the last of the deliveries returns that wait for the end of the pause.
+    returns_through timestamptz
 ) WITH (fillfactor = 50);
 
 -- A subscription whose waiting deliveries are to be due: its receiver is back, or its client has
 -- changed it. They are examined in pages, and the row goes with the last.
 CREATE TABLE delivery_restart (
     subscription_id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
     -- What was tried since keeps the wait that this try has set.
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Whether messages that wait for their acknowledgement are sent again too.
@@ -136,6 +142,9 @@ CREATE TABLE delivery_restart (
     -- The last session that was examined.
     restarted_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 );
+
+-- Serves the look for the subscriptions of each tenant in turn.
+CREATE INDEX delivery_restart_by_tenant ON delivery_restart (tenant_id, subscription_id);
 
 -- A message that was not taken at its first try, or was replayed. What is taken at once leaves no
 -- row.

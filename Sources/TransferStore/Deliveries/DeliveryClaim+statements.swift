@@ -15,25 +15,35 @@ extension DeliveryClaim {
         """
     }
 
-    /// Whether the subscription is as it was claimed and was not paused by its receiver, and the
-    /// client was not force-quit.
+    /// Whether the subscription is as it was claimed and is not paused, and the client was not
+    /// force-quit.
     ///
-    /// The pause of one with too many failures does not count: it may have begun with this claim,
-    /// whose message is the probe. A force-quit ends the claims that it sees, and not one that was
-    /// being made beside it.
-    func isCurrent(_ health: DeliveryHealth) -> Query {
+    /// The pause of a probe holds back everything but the probe. A force-quit ends the claims that
+    /// it sees, and not one that was being made beside it.
+    var isCurrent: Query {
         """
         (\(isUnchanged) AND NOT EXISTS (
             SELECT 1 FROM failure_streak f
             WHERE f.subscription_id = \(subscription.uuid)
-                AND f.failures < \(Int32(health.failuresMax))
-                AND f.paused_until > clock_timestamp()
+                AND f.paused_until > clock_timestamp() AND \(isNoProbe)
         ) AND NOT \(Self.isAway(
             session: "\(session.uuid)::uuid",
             orOf: "(SELECT b.client FROM subscription b WHERE b.id = \(subscription.uuid))"
         )))
         """
     }
+
+    /// Returns whether the subscription with the streak `f` is spared, so that this claim would not
+    /// have been made any more: it has too many failures, and waits or is being probed.
+    func isSpared(_ health: DeliveryHealth) -> Query {
+        """
+        (f.failures >= \(Int32(health.failuresMax))
+            AND coalesce(f.paused_until > clock_timestamp(), false) AND \(isNoProbe))
+        """
+    }
+
+    /// Whether this is not the claim that probes the subscription with the streak `f`.
+    private var isNoProbe: Query { "f.probe_fence IS DISTINCT FROM \(fence.rawValue)" }
 
     /// Returns the assignment to `launches_after` when the cursor moves to `sequence`, or stays for
     /// nil: launches that it passes without asking for them have reached nobody.

@@ -60,6 +60,89 @@ extension DeliveryStore {
         return try rows.first?.decode("cursor")
     }
 
+    /// The most runs of events of a pair that are looked at before its turn.
+    private static let unaskedRunsMax: Int64 = 16
+
+    /// Moves the cursors of claimed deliveries past all of their events, where none of these is
+    /// asked for, and makes them idle; what has been tried is left out.
+    ///
+    /// The counters of each session are locked once for all of them, and not waited for: where
+    /// somebody is writing events, the delivery has its turn as any other.
+    ///
+    /// - Returns: the fences of those claims, which have ended.
+    package func passUnasked(_ claims: [DeliveryClaim]) async throws(StoreError) -> Set<Fence> {
+        // If the change is lost, their leases end the claims.
+        let rows = try await database.run(
+            [.unsynced],
+            """
+            WITH unasked AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id, d.fence, p.last_sequence
+                FROM unnest(
+                    \(claims.map(\.subscription.uuid)), \(claims.map(\.session.uuid)),
+                    \(claims.map(\.fence.rawValue))
+                ) AS x (subscription_id, session_id, fence)
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
+                    AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence = x.fence
+                JOIN subscription b ON b.id = ANY (ARRAY[x.subscription_id])
+                JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
+                CROSS JOIN LATERAL (\(Self.selectUnasked)) e
+                -- All of them are kept and known.
+                WHERE e.unasked = p.last_sequence - d.acknowledged_sequence
+                    AND b.event_types IS NOT NULL AND d.launches_after IS NULL
+                    AND d.attempt = 0 AND d.tried_sequence IS NULL
+            ),
+            locked AS MATERIALIZED (
+                SELECT p.session_id, p.last_sequence FROM session_progress p
+                WHERE p.session_id = ANY (ARRAY(SELECT u.session_id FROM unasked u))
+                FOR NO KEY UPDATE SKIP LOCKED
+            ),
+            passed AS (
+                UPDATE delivery d SET
+                    acknowledged_sequence = u.last_sequence, last_error = NULL,
+                    attempted_at = clock_timestamp(), due_at = NULL, worker = NULL, fence = NULL
+                FROM unasked u
+                -- Nothing has been written since the events were read, nor is until the commit.
+                JOIN locked l ON l.session_id = u.session_id
+                    AND l.last_sequence = u.last_sequence
+                WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
+                    AND d.session_id = ANY (ARRAY[u.session_id]) AND d.fence = u.fence
+                RETURNING u.subscription_id, u.fence
+            ),
+            -- Where one was to be a probe and sends nothing, the next one is.
+            unprobed AS MATERIALIZED (
+                SELECT f.subscription_id FROM failure_streak f
+                WHERE f.subscription_id = ANY (ARRAY(SELECT p.subscription_id FROM passed p))
+                    AND f.probe_fence = ANY (ARRAY(SELECT p.fence FROM passed p))
+                FOR NO KEY UPDATE SKIP LOCKED
+            ),
+            freed AS (
+                UPDATE failure_streak f SET paused_until = clock_timestamp(), probe_fence = NULL
+                FROM unprobed n
+                WHERE f.subscription_id = ANY (ARRAY[n.subscription_id])
+            )
+            SELECT p.fence FROM passed p
+            """
+        )
+        return try Set(rows.map { row throws(StoreError) in try row.fence("fence") })
+    }
+
+    /// Selects the number of a delivery's `d` next events of which its subscription `b`, which
+    /// lists kinds, asks for none.
+    ///
+    /// A family is taken for all of its kinds.
+    private static let selectUnasked: Query = """
+        SELECT coalesce(sum(
+            r.last_sequence - greatest(r.first_sequence, d.acknowledged_sequence + 1) + 1
+        ) FILTER (WHERE r.kind = ANY (\(SessionEvent.Kind.allCases.map(\.rawValue)))
+            AND NOT r.kind = ANY (b.event_types)
+            AND NOT split_part(r.kind, '.', 1) || '.*' = ANY (b.event_types)), 0) AS unasked
+        FROM (
+            SELECT x.first_sequence, x.last_sequence, x.kind FROM event_run x
+            WHERE x.session_id = d.session_id AND x.last_sequence > d.acknowledged_sequence
+            ORDER BY x.last_sequence LIMIT \(unaskedRunsMax)
+        ) r
+        """
+
     /// Returns whether the subscription `b` lives and may ask for events of a session or a client,
     /// or of its tenant.
     ///

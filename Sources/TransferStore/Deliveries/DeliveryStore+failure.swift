@@ -17,6 +17,9 @@ extension DeliveryStore {
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> SetbackResult {
         let isDead = setback.retryAfter == nil
+        let throttleEnd: Query = """
+            clock_timestamp() + \(setback.throttle?.milliseconds) * interval '1 ms'
+            """
         let rows = try await database.run(
             """
             WITH held AS (
@@ -38,15 +41,15 @@ extension DeliveryStore {
             ),
             streak AS (
                 INSERT INTO failure_streak AS f (subscription_id, failures, paused_until)
-                SELECT subscription_id, 1, greatest(
-                    clock_timestamp() + \(setback.throttle?.milliseconds) * interval '1 ms',
-                    \(Self.pauseEnd(after: "1", health)))
+                SELECT subscription_id, 1,
+                    greatest(\(throttleEnd), \(Self.pauseEnd(after: "1", health)))
                 FROM held WHERE \(setback.isReceiversFault)
                 ON CONFLICT (subscription_id) DO UPDATE SET
-                    failures = f.failures + 1,
-                    paused_until = greatest(
-                        f.paused_until, excluded.paused_until,
-                        \(Self.pauseEnd(after: "f.failures + 1", health)))
+                    -- What was in flight when the pause began says nothing new.
+                    failures = f.failures + CASE WHEN \(claim.isSpared(health)) THEN 0 ELSE 1 END,
+                    paused_until = greatest(f.paused_until, \(throttleEnd), CASE
+                        WHEN NOT \(claim.isSpared(health))
+                        THEN \(Self.pauseEnd(after: "f.failures + 1", health)) END)
                 RETURNING subscription_id, failures, failing_since
             ),
             disabled AS (
@@ -134,8 +137,6 @@ extension DeliveryStore {
 extension DeliveryStore {
     /// The number of deliveries of a subscription that one transaction examines.
     package static let restartPageMax = 1000
-    /// The number of restarts found by one search.
-    private static let restartsMax = 100
     /// A number that no other lock of the service has: "rstr" in ASCII.
     private static let restartLockKey: Int32 = 0x7273_7472
 
@@ -198,7 +199,10 @@ extension DeliveryStore {
     /// sent again too.
     static func storeRestart(_ rows: Query) -> Query {
         """
-        INSERT INTO delivery_restart AS r (subscription_id, includes_awaited) \(rows)
+        INSERT INTO delivery_restart AS r (subscription_id, tenant_id, includes_awaited)
+        SELECT x.subscription_id, b.tenant_id, x.includes_awaited
+        FROM (\(rows)) x (subscription_id, includes_awaited)
+        JOIN subscription b ON b.id = ANY (ARRAY[x.subscription_id])
         ON CONFLICT (subscription_id) DO UPDATE SET
             includes_awaited = r.includes_awaited OR excluded.includes_awaited,
             requested_at = excluded.requested_at, restarted_through = excluded.restarted_through
@@ -207,17 +211,18 @@ extension DeliveryStore {
 
     /// Makes a page of the waiting deliveries due of each subscription that is to begin again.
     ///
-    /// A subscription that is blocked by others is left for the next call, and does not delay the
-    /// rest.
+    /// A subscription that is blocked by others is left for later, and does not delay the rest.
+    /// Tenants take turns, as ``WaitingWork`` says.
     ///
     /// - Returns: the number of pages; there may be more unless it is zero.
     /// - Throws: why there were none.
     package func continueRestarts() async throws(StoreError) -> Int {
         try await WaitingWork.advance(
-            inBatchesOf: Self.restartsMax,
-            restarts(after:)
+            "delivery_restart",
+            by: "subscription_id",
+            in: database
         ) { subscription throws(StoreError) in
-            try await restartPage(of: subscription) ? 1 : 0
+            try await restartPage(of: SubscriptionID(subscription)) ? 1 : 0
         }
     }
 
@@ -228,22 +233,6 @@ extension DeliveryStore {
     /// throws the reason if that fails.
     func beginRestart(of subscription: SubscriptionID) async {
         do throws(StoreError) { _ = try await restartPage(of: subscription) } catch {}
-    }
-
-    /// Returns subscriptions that are to begin again, in order.
-    private func restarts(
-        after position: SubscriptionID?
-    ) async throws(StoreError) -> [SubscriptionID] {
-        let rows = try await database.run(
-            """
-            SELECT subscription_id FROM delivery_restart
-            WHERE subscription_id > \(position?.uuid ?? UUID.zero)
-            ORDER BY subscription_id LIMIT \(Self.restartsMax)
-            """
-        )
-        return try rows.map { row throws(StoreError) in
-            SubscriptionID(try row.decode("subscription_id", as: UUID.self))
-        }
     }
 
     /// Examines the deliveries after the position of a subscription's restart, makes those due that
@@ -314,6 +303,52 @@ extension DeliveryStore {
 }
 
 extension DeliveryStore {
+    /// Gives back the deliveries of a claim of at most `limit` whose answer never arrived.
+    package func returnDeliveries(
+        claimedUnder fences: WorkerIdentity.Reservation,
+        limit: Int
+    ) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE delivery SET due_at = clock_timestamp(), worker = NULL, fence = NULL
+            WHERE worker = \(fences.incarnation) AND fence >= \(fences.first.rawValue)
+                AND fence < \(fences.first.rawValue + Int64(limit))
+            """
+        )
+    }
+
+    /// Ends claims whose deliveries found no place, each to be due again after its own wait.
+    ///
+    /// What somebody else changes just then is left to them, or to its lease.
+    package func postpone(
+        _ deliveries: [(claim: DeliveryClaim, wait: Duration)]
+    ) async throws(StoreError) {
+        // If the change is lost, their leases end the claims.
+        _ = try await database.run(
+            [.unsynced],
+            """
+            WITH held AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id, x.wait_ms
+                FROM unnest(
+                    \(deliveries.map(\.claim.subscription.uuid)),
+                    \(deliveries.map(\.claim.session.uuid)),
+                    \(deliveries.map(\.claim.fence.rawValue)),
+                    \(deliveries.map(\.wait.milliseconds))
+                ) AS x (subscription_id, session_id, fence, wait_ms)
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
+                    AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence = x.fence
+                FOR UPDATE OF d SKIP LOCKED
+            )
+            UPDATE delivery d SET
+                worker = NULL, fence = NULL,
+                due_at = clock_timestamp() + h.wait_ms * interval '1 ms'
+            FROM held h
+            WHERE d.subscription_id = ANY (ARRAY[h.subscription_id])
+                AND d.session_id = ANY (ARRAY[h.session_id])
+            """
+        )
+    }
+
     /// Makes deliveries due that were postponed when these claims ended, and that nobody holds or
     /// has tried since.
     ///

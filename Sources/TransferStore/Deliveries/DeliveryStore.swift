@@ -17,9 +17,13 @@ extension DeliveryStore {
     /// The time after which a delivery of a force-quit client is examined again, unless the client
     /// is launched before.
     static let awayPause: Duration = .seconds(3600)
-    /// The least time after which a delivery that cannot be read is examined again, by this instance
-    /// or by another that may be able to read it; the most is twice as long.
+    /// The least time after which a delivery that cannot be read is examined again, by this
+    /// instance or by another that may be able to read it; the most is twice as long.
     static let unreadablePause: Duration = .seconds(60)
+    /// The time between the returns of a subscription's deliveries behind its pause.
+    package static let returnDistance: Duration = .milliseconds(5)
+    /// The time behind a pause within which all deliveries return.
+    private static let returnsMax: Duration = .seconds(600)
 
     /// Returns whether a claim would probably find deliveries.
     package func areAnyDue() async throws(StoreError) -> Bool {
@@ -39,6 +43,9 @@ extension DeliveryStore {
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> DueDeliveries {
+        let probeEnd: Query = """
+            clock_timestamp() + \(health.probeTime.milliseconds) * interval '1 ms'
+            """
         // Webhooks do not wait for the disk here: a claim that is lost when the database crashes is
         // made again, and messages sent under it are sent a second time, as after a crash of this
         // service.
@@ -50,7 +57,7 @@ extension DeliveryStore {
                 SELECT d.subscription_id, d.session_id, b.client,
                     b.deleted_at IS NOT NULL AS is_deleted,
                     b.disabled_at IS NOT NULL AS is_disabled,
-                    coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
+                    coalesce(f.paused_until > statement_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
                     -- Asked of each only when there is any such client.
                     \(DeliveryClaim.isAway(session: "d.session_id", orOf: "b.client")) AS is_away
@@ -60,8 +67,9 @@ extension DeliveryStore {
                 WHERE d.due_at <= statement_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
             ),
-            -- What has just been enabled, or taken a message, must not be set to wait by a claim that
-            -- saw it before: the lock reads the newest version, and skips what is being changed.
+            -- What has just been enabled, or taken a message, must not be set to wait by a claim
+            -- that saw it before: the lock reads the newest version, and skips what is being
+            -- changed.
             disabled AS MATERIALIZED (
                 SELECT b.id FROM subscription b
                 WHERE b.id = ANY (ARRAY(SELECT u.subscription_id FROM due u WHERE u.is_disabled))
@@ -77,57 +85,82 @@ extension DeliveryStore {
                 WHERE u.is_away
             ),
             paused AS MATERIALIZED (
-                SELECT f.subscription_id, f.paused_until FROM failure_streak f
+                SELECT f.subscription_id FROM failure_streak f
                 WHERE f.subscription_id = ANY (ARRAY(
                         SELECT u.subscription_id FROM due u WHERE u.is_paused))
-                    AND f.paused_until > clock_timestamp()
-                FOR SHARE SKIP LOCKED
+                    AND f.paused_until > statement_timestamp()
+                FOR NO KEY UPDATE SKIP LOCKED
+            ),
+            -- In the order of subscriptions, so that no two claims wait for each other's probes;
+            -- the numbers are in that of the times.
+            candidate AS MATERIALIZED (
+                SELECT u.subscription_id, u.session_id, u.is_paused, u.is_broken, u.number,
+                    row_number() OVER (PARTITION BY u.subscription_id ORDER BY u.number) AS place,
+                    count(*) OVER (PARTITION BY u.subscription_id) AS size
+                FROM (
+                    SELECT x.*, row_number() OVER () - 1 AS number FROM due x
+                    WHERE NOT x.is_deleted AND NOT x.is_disabled AND NOT x.is_away
+                ) u
+                ORDER BY u.subscription_id, u.number
+            ),
+            line AS (
+                UPDATE failure_streak f SET
+                    returns_through = \(Self.returnsThrough(behind: "f.paused_until"))
+                FROM paused p
+                JOIN candidate c ON c.subscription_id = p.subscription_id AND c.place = 1
+                WHERE f.subscription_id = ANY (ARRAY[p.subscription_id])
+                RETURNING f.subscription_id, NULL::uuid AS probe, \(Self.firstReturn) AS starts_at
             ),
             -- Of all instances one gets one delivery of a broken subscription: whichever moves the
             -- end of the pause.
             probe AS (
                 UPDATE failure_streak f SET
-                    paused_until = clock_timestamp()
-                        + \(health.probeTime.milliseconds) * interval '1 ms'
-                FROM due u
-                WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
-                    AND NOT u.is_deleted AND f.subscription_id = ANY (ARRAY[u.subscription_id])
-                    AND coalesce(f.paused_until <= clock_timestamp(), true)
-                RETURNING u.subscription_id, u.session_id
+                    paused_until = \(probeEnd), probe_fence = \(fences.first.rawValue) + c.number,
+                    returns_through = \(Self.returnsThrough(behind: probeEnd))
+                FROM candidate c
+                WHERE c.is_broken AND NOT c.is_paused AND c.place = 1
+                    AND f.subscription_id = ANY (ARRAY[c.subscription_id])
+                    AND coalesce(f.paused_until <= statement_timestamp(), true)
+                RETURNING f.subscription_id, c.session_id AS probe, \(Self.firstReturn) AS starts_at
             ),
             numbered AS (
-                SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
-                FROM due u
-                WHERE NOT u.is_deleted AND NOT u.is_disabled AND NOT u.is_away AND NOT u.is_paused
-                    AND (NOT u.is_broken OR EXISTS (
-                    SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
-                        AND p.session_id = u.session_id))
+                SELECT c.subscription_id, c.session_id, c.number FROM candidate c
+                WHERE NOT c.is_paused AND (NOT c.is_broken OR EXISTS (
+                    SELECT 1 FROM probe p WHERE p.subscription_id = c.subscription_id
+                        AND p.probe = c.session_id))
+            ),
+            -- One after another, so that what waited together does not return together.
+            spared AS MATERIALIZED (
+                SELECT c.subscription_id, c.session_id, r.starts_at
+                    + c.place * \(Self.returnDistance.milliseconds) * interval '1 ms' AS due_at
+                FROM candidate c
+                JOIN (
+                    SELECT l.subscription_id, l.probe, l.starts_at FROM line l
+                    UNION ALL SELECT p.subscription_id, p.probe, p.starts_at FROM probe p
+                ) r ON r.subscription_id = c.subscription_id
+                    AND r.probe IS DISTINCT FROM c.session_id
             ),
             postponed AS (
                 UPDATE delivery d SET
                     worker = NULL, fence = NULL,
-                    -- Spread, so that what waited together does not return together.
-                    due_at = random() * interval '1 s' + CASE
+                    due_at = CASE
                         WHEN u.is_deleted THEN NULL
-                        WHEN x.id IS NOT NULL THEN clock_timestamp()
+                        WHEN x.id IS NOT NULL THEN clock_timestamp() + random() * interval '1 s'
                             + \(Self.disabledPause.milliseconds) * interval '1 ms'
                         WHEN y.session_id IS NOT NULL THEN clock_timestamp()
+                            + random() * interval '1 s'
                             + \(Self.awayPause.milliseconds) * interval '1 ms'
-                        ELSE coalesce(p.paused_until, clock_timestamp()
-                            + \(health.probeTime.milliseconds) * interval '1 ms') END
+                        ELSE s.due_at END
                 FROM due u
                 LEFT JOIN disabled x ON x.id = u.subscription_id
                 LEFT JOIN away y ON y.subscription_id = u.subscription_id
                     AND y.session_id = u.session_id
-                LEFT JOIN paused p ON p.subscription_id = u.subscription_id
+                LEFT JOIN spared s ON s.subscription_id = u.subscription_id
+                    AND s.session_id = u.session_id
                 WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
                     AND d.session_id = ANY (ARRAY[u.session_id])
                     AND (u.is_deleted OR x.id IS NOT NULL OR y.session_id IS NOT NULL
-                        OR p.subscription_id IS NOT NULL
-                        OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
-                        AND NOT EXISTS (
-                            SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
-                                AND n.session_id = u.session_id))
+                        OR s.session_id IS NOT NULL)
             ),
             mine AS (
                 UPDATE delivery d SET
@@ -148,6 +181,7 @@ extension DeliveryStore {
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
             LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
+            ORDER BY m.fence
             """
         )
         var claims: [DeliveryClaim] = []
@@ -170,6 +204,27 @@ extension DeliveryStore {
         )
     }
 
+    /// Returns the time at which the last of a subscription's deliveries returns when a claim's `c`
+    /// are put behind those that wait for the end of its pause already.
+    ///
+    /// Where so many wait that there is no more room, they return at any time before.
+    private static func returnsThrough(behind end: Query) -> Query {
+        """
+        least(greatest(f.returns_through, \(end))
+                + c.size * \(returnDistance.milliseconds) * interval '1 ms',
+            \(end) + \(returnsMax.milliseconds) * interval '1 ms')
+        """
+    }
+
+    /// The time behind which a claim's deliveries `c` return of a subscription whose streak `f` has
+    /// been changed by ``returnsThrough(behind:)``.
+    private static let firstReturn: Query = """
+        CASE WHEN f.returns_through
+                >= f.paused_until + \(returnsMax.milliseconds - 1000) * interval '1 ms'
+            THEN f.paused_until + random() * \(returnsMax.milliseconds) * interval '1 ms'
+            ELSE f.returns_through - c.size * \(returnDistance.milliseconds) * interval '1 ms' END
+        """
+
     /// Puts deliveries off that were claimed and cannot be read here, as with a secret that another
     /// key has sealed, so that they hold up no others.
     private func putOff(
@@ -186,20 +241,6 @@ extension DeliveryStore {
                 AS x (subscription_id, session_id)
             WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
                 AND d.session_id = ANY (ARRAY[x.session_id]) AND d.worker = \(incarnation)
-            """
-        )
-    }
-
-    /// Gives back the deliveries of a claim of at most `limit` whose answer never arrived.
-    package func returnDeliveries(
-        claimedUnder fences: WorkerIdentity.Reservation,
-        limit: Int
-    ) async throws(StoreError) {
-        _ = try await database.run(
-            """
-            UPDATE delivery SET due_at = clock_timestamp(), worker = NULL, fence = NULL
-            WHERE worker = \(fences.incarnation) AND fence >= \(fences.first.rawValue)
-                AND fence < \(fences.first.rawValue + Int64(limit))
             """
         )
     }
@@ -239,57 +280,22 @@ extension DeliveryStore {
             \(Self.heal(if: status != nil, health)),
             \(DeliveryLogStore.forgetTried(claim, except: logged)),
             \(DeliveryLogStore.logTry(attempt, of: sequence, state: .delivered))
-            SELECT \(claim.isCurrent(health)) AS is_current FROM held
+            SELECT \(claim.isCurrent) AS is_current FROM held
             """
         )
         return try ClaimStanding(rows)
     }
 
     /// Returns what a claim is still good for, after a wait in which nothing was recorded.
-    package func standing(
-        of claim: DeliveryClaim,
-        health: DeliveryHealth = DeliveryHealth()
-    ) async throws(StoreError) -> ClaimStanding {
+    package func standing(of claim: DeliveryClaim) async throws(StoreError) -> ClaimStanding {
         try ClaimStanding(
             try await database.run(
                 """
-                SELECT \(claim.isCurrent(health)) AS is_current FROM delivery
+                SELECT \(claim.isCurrent) AS is_current FROM delivery
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
                 """
             )
-        )
-    }
-
-    /// Ends claims whose deliveries found no place, each to be due again after its own wait.
-    ///
-    /// What somebody else changes just then is left to them, or to its lease.
-    package func postpone(
-        _ deliveries: [(claim: DeliveryClaim, wait: Duration)]
-    ) async throws(StoreError) {
-        // If the change is lost, their leases end the claims.
-        _ = try await database.run(
-            [.unsynced],
-            """
-            WITH held AS MATERIALIZED (
-                SELECT d.subscription_id, d.session_id, x.wait_ms
-                FROM unnest(
-                    \(deliveries.map(\.claim.subscription.uuid)),
-                    \(deliveries.map(\.claim.session.uuid)),
-                    \(deliveries.map(\.claim.fence.rawValue)),
-                    \(deliveries.map(\.wait.milliseconds))
-                ) AS x (subscription_id, session_id, fence, wait_ms)
-                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
-                    AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence = x.fence
-                FOR UPDATE OF d SKIP LOCKED
-            )
-            UPDATE delivery d SET
-                worker = NULL, fence = NULL,
-                due_at = clock_timestamp() + h.wait_ms * interval '1 ms'
-            FROM held h
-            WHERE d.subscription_id = ANY (ARRAY[h.subscription_id])
-                AND d.session_id = ANY (ARRAY[h.session_id])
-            """
         )
     }
 

@@ -5,6 +5,11 @@ package struct DeliveryBounds: Sendable {
     /// One tenant may have as many; an eighth more is there for others. Slow receivers have a
     /// quarter of the slots; slow and unknown ones together have three quarters.
     package var pairsMax = 128
+    /// The most pairs beside these whose receivers were unknown and have turned out to be slow,
+    /// until their receivers have taken a message or they end; an eighth more is there for others.
+    ///
+    /// Each of all these pairs may keep a page of events in memory, of 2 MiB at most.
+    package var overdueMax = 128
     /// The most pairs claimed at once.
     package var claimMax = 64
     /// The time within which a receiver has to take a message to count as quick.
@@ -26,7 +31,8 @@ package struct DeliveryBounds: Sendable {
     package var postponedMax = 1024
     /// The most postponed pairs of all subscriptions of a tenant that are remembered.
     package var postponedTotalMax = 4096
-    /// The wait of a message that is not sent because too many are on their way; jittered.
+    /// The wait of a message that is not sent because too many are on their way, or the service is
+    /// short of descriptors or memory; jittered.
     package var refusedWait: Duration = .seconds(2)
     /// The least time until a pair that found no place is claimed again; it doubles while nothing
     /// of its subscription finds one.

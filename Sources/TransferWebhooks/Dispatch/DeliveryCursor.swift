@@ -23,26 +23,32 @@ struct DeliveryCursor: Sendable {
     private var recordedAt: ContinuousClock.Instant
     /// Whether the subscription was as it was claimed when the store was last asked.
     private(set) var isCurrent = true
-    private var askedAt: ContinuousClock.Instant
+    /// The time before the store was last asked.
+    private(set) var askedAt: ContinuousClock.Instant
+    /// When it had answered.
+    private var answeredAt: ContinuousClock.Instant
 
     /// - Parameters:
     ///   - claim: as the store gave it.
     ///   - expiresAt: counted from before the store was asked, so that the lease ends later.
+    ///   - askedAt: the time before the store was asked; nil for now.
     ///   - now: the time.
     init(
         _ claim: DeliveryClaim,
         until expiresAt: ContinuousClock.Instant,
+        askedAt: ContinuousClock.Instant? = nil,
         at now: ContinuousClock.Instant = .now
     ) {
         self.claim = claim
-        host = try? CurlURL(claim.endpoint.url).host
+        host = claim.host
         self.expiresAt = expiresAt
         cursor = claim.acknowledgedSequence
         recordedCursor = cursor
         tries = claim.attempt
         tried = claim.tried
         recordedAt = now
-        askedAt = now
+        self.askedAt = askedAt ?? now
+        answeredAt = now
     }
 
     /// Returns whether the lease still covers a try that starts at `now`.
@@ -51,7 +57,7 @@ struct DeliveryCursor: Sendable {
     /// Returns whether the subscription may have changed meanwhile, as while the pair waited for a
     /// slot or for the rate limit.
     func mustAsk(at now: ContinuousClock.Instant, recordInterval: Duration) -> Bool {
-        now - askedAt >= recordInterval
+        now - answeredAt >= recordInterval
     }
 
     /// Whether the next message was tried before, unless the subscription asks for other events
@@ -115,8 +121,23 @@ struct DeliveryCursor: Sendable {
     }
 
     /// Records whether the store says that the subscription is as it was claimed.
-    mutating func asked(isCurrent: Bool, at now: ContinuousClock.Instant) {
+    ///
+    /// - Parameters:
+    ///   - isCurrent: the answer.
+    ///   - askedAt: the time before the store was asked; nil for now.
+    ///   - now: the time.
+    mutating func asked(
+        isCurrent: Bool,
+        since askedAt: ContinuousClock.Instant? = nil,
+        at now: ContinuousClock.Instant
+    ) {
         self.isCurrent = isCurrent
-        askedAt = now
+        self.askedAt = askedAt ?? now
+        answeredAt = now
     }
+}
+
+extension DeliveryClaim {
+    /// The receiver's host; nil for an address that cannot be read.
+    var host: String? { try? CurlURL(endpoint.url).host }
 }

@@ -49,7 +49,7 @@ final class OutageLog: Sendable {
                 "webhook delivery state was refused",
                 metadata: ["error": "\(String(reflecting: cause))"]
             )
-        case .idempotencyKeyInUse, .quotaExceeded:
+        case .idempotencyKeyInUse, .forceQuitInProgress, .quotaExceeded:
             logger.error("webhook delivery state was refused")
         }
     }

@@ -11,6 +11,8 @@ extension WebhookDispatcher {
     /// Claims due pairs unless all slots are taken, starts them, and looks again if there are more.
     func claimDue(_ group: inout DiscardingTaskGroup) async {
         paces.forgetPassed(at: .now)
+        // By then a pair has asked the store once more, even if an answer takes long.
+        failures.forget(before: ContinuousClock.now - bounds.recordInterval * 10)
         let pausedUntil = state.withLock { $0.claimableAt }
         startWaiting(&group)
         let expired = state.withLock { state in
@@ -24,12 +26,15 @@ extension WebhookDispatcher {
         await recall()
         let limit = state.withLock { $0.slots.freeCount }
         guard limit > 0, !Task.isCancelled else { return }
-        let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
+        let claimedAt = ContinuousClock.now
+        let expiresAt = claimedAt + bounds.lease - bounds.leaseMargin
         guard let due = await claim(limit) else { return }
         state.withLock { $0.hasMore = due.examined == limit }
+        let passed = await passUnasked(due.claims)
         var postponed: [(claim: DeliveryClaim, wait: Duration)] = []
-        for claim in due.claims {
-            let wait = start(DeliveryCursor(claim, until: expiresAt), &group)
+        for claim in due.claims where !passed.contains(claim.fence) {
+            let held = DeliveryCursor(claim, until: expiresAt, askedAt: claimedAt)
+            let wait = start(held, &group)
             if let wait { postponed.append((claim, wait)) }
         }
         await postpone(postponed)
@@ -85,6 +90,21 @@ extension WebhookDispatcher {
         )
         state.withLock { $0.lostClaim = nil }
         return due
+    }
+
+    /// Ends the claims of pairs whose events are not asked for: they need no slots, and for each
+    /// event there are as many as there are subscriptions to other kinds.
+    ///
+    /// - Returns: the fences of these claims; the others have their turns.
+    private func passUnasked(_ claims: [DeliveryClaim]) async -> Set<Fence> {
+        let untried = claims.filter { $0.filter != nil && $0.tried == nil && $0.attempt == 0 }
+        guard !untried.isEmpty else { return [] }
+        do throws(StoreError) {
+            return try await stores.deliveries.passUnasked(untried)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return []
+        }
     }
 
     /// - Returns: how long the pair has to wait until it is claimed again; nil when it is kept.

@@ -160,7 +160,10 @@ extension WebhookDispatcher {
         guard held.isCurrent else { return false }
         await keepPace(of: held.claim)
         guard !isDraining else { return false }
-        if held.mustAsk(at: .now, recordInterval: bounds.recordInterval) {
+        // A failure may have been the one after which the subscription is spared.
+        if held.mustAsk(at: .now, recordInterval: bounds.recordInterval)
+            || failures.haveAny(of: held.claim.subscription, since: held.askedAt)
+        {
             guard await ask(&held) else { return false }
         }
         return !isDraining && isTrusted(held)
@@ -170,9 +173,10 @@ extension WebhookDispatcher {
     ///
     /// - Returns: false also when the store does not answer.
     private func ask(_ held: inout DeliveryCursor) async -> Bool {
+        let askedAt = ContinuousClock.now
         do throws(StoreError) {
-            let standing = try await stores.deliveries.standing(of: held.claim, health: health)
-            held.asked(isCurrent: standing == .current, at: .now)
+            let standing = try await stores.deliveries.standing(of: held.claim)
+            held.asked(isCurrent: standing == .current, since: askedAt, at: .now)
             return held.isCurrent
         } catch {
             if !Task.isCancelled { watch.failed(error) }
@@ -205,7 +209,8 @@ extension WebhookDispatcher {
     /// - Returns: false when the claim has ended.
     func settle(_ held: inout DeliveryCursor) async -> Bool {
         guard held.cursor > held.recordedCursor else { return true }
-        let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
+        let askedAt = ContinuousClock.now
+        let expiresAt = askedAt + bounds.lease - bounds.leaseMargin
         let claim = held.claim
         let sequence = held.cursor
         let attempt = held.unrecorded?.attempt()
@@ -227,7 +232,7 @@ extension WebhookDispatcher {
         }
         guard standing != .stale else { return false }
         held.recorded(until: expiresAt, at: .now)
-        held.asked(isCurrent: standing == .current, at: .now)
+        held.asked(isCurrent: standing == .current, since: askedAt, at: .now)
         return true
     }
 
@@ -325,6 +330,7 @@ extension WebhookDispatcher {
                 health: health
             )
         }
+        failures.add(claim.subscription, at: .now)
         switch result {
         case .disabled:
             logger.warning(

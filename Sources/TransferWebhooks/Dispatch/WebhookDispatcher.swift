@@ -35,6 +35,8 @@ package final class WebhookDispatcher: Service {
     /// The most releases at once while stopping: as many as a pool has connections, or somewhat
     /// more.
     private static let releasesMax = 8
+    /// The least time between two looks of the poll.
+    private static let pollWaitMin: Duration = .milliseconds(100)
 
     let stores: WebhookStores
     let worker: WorkerIdentity
@@ -48,6 +50,7 @@ package final class WebhookDispatcher: Service {
     let composer: MessageComposer
     let recorder: DeliveryRecorder
     let paces = DeliveryPaces()
+    let failures = RecentFailures()
     private let replayer: WebhookReplayer
     let state: Mutex<State>
     /// The wake-ups, at most one at a time: a wake-up says "look", not "how much".
@@ -149,14 +152,21 @@ package final class WebhookDispatcher: Service {
     /// Looks for due pairs now.
     func wake() { wakeups.continuation.yield() }
 
-    /// Wakes the dispatcher for work without a signal: waits that ended, and events of other
-    /// instances.
+    /// Wakes the dispatcher for work without a signal: waits that ended, slots that receivers have
+    /// lost, and events of other instances.
     private func poll() async {
         while !Task.isCancelled {
-            try? await Task.sleep(for: bounds.pollInterval * Double.random(in: 0.75..<1.25))
+            try? await Task.sleep(for: pollWait)
+            state.withLock { $0.requestStartable(at: .now) }
             wake()
             replayer.wake()
         }
+    }
+
+    private var pollWait: Duration {
+        let wait = bounds.pollInterval * Double.random(in: 0.75..<1.25)
+        guard let end = state.withLock({ $0.slots.nextTrialEnd }) else { return wait }
+        return min(wait, max(end - .now, Self.pollWaitMin))
     }
 
     private func drain() async {
@@ -208,5 +218,16 @@ package final class WebhookDispatcher: Service {
         if isIdle { idle.continuation.finish() }
         if mustWake { wake() }
         return next
+    }
+}
+
+extension WebhookDispatcher.State {
+    /// Asks for postponed pairs that could be started now although nothing of their subscriptions
+    /// has ended: they were postponed because others had the slots.
+    mutating func requestStartable(at now: ContinuousClock.Instant) {
+        guard !slots.areAllTaken else { return }
+        for subscription in slots.startable(postponed.next(at: now)) {
+            postponed.request(subscription)
+        }
     }
 }

@@ -6,7 +6,8 @@ struct DeliveryFailure: Equatable, Sendable {
     var reason: String
     /// The wait that the receiver asked for with `Retry-After`.
     var retryAfter: Duration?
-    /// Whether this counts as a try; not when too many messages were on their way.
+    /// Whether this counts as a try; not when too many messages were on their way, or when the
+    /// service was short of descriptors or memory.
     var isTry = true
 
     /// The failure of a message that was answered with 202 again and again and never acknowledged.

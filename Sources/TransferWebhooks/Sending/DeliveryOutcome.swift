@@ -33,7 +33,7 @@ enum DeliveryOutcome: Equatable, Sendable {
     init(_ error: CurlError) {
         switch error.code {
         case .cancelled: self = .abandoned
-        case .tooManyTransfers:
+        case .tooManyTransfers, .outOfDescriptors, .outOfMemory:
             self = .failed(DeliveryFailure(reason: Self.reason(error.code), isTry: false))
         default: self = .failed(DeliveryFailure(reason: Self.reason(error.code)))
         }

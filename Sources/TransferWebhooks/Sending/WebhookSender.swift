@@ -1,3 +1,4 @@
+import CLinux
 package import Curl
 package import Foundation
 import StandardWebhooks
@@ -69,7 +70,7 @@ package struct WebhookSender: Sendable {
             outcome = DeliveryOutcome(response.head, now: now())
             answer = AnswerExcerpt.text(of: response.body)
         } catch {
-            outcome = DeliveryOutcome(error)
+            outcome = DeliveryOutcome(Self.explained(error))
         }
         let sent = SentMessage(
             at: time,
@@ -79,6 +80,16 @@ package struct WebhookSender: Sendable {
         )
         counters.count(sent)
         return sent
+    }
+
+    /// Returns the failure, or the lack of descriptors if that may be the cause: without a free
+    /// descriptor no name is resolved and no file of certificate authorities is read.
+    private static func explained(_ error: CurlError) -> CurlError {
+        let mayLack: [CurlError.Code] = [
+            .couldNotResolve, .proxyUnreachable, .tlsFailure, .tlsDisagreement,
+        ]
+        guard mayLack.contains(error.code), !clinux_has_descriptors() else { return error }
+        return CurlError(.outOfDescriptors, summary: error.summary)
     }
 
     private func request(
@@ -102,7 +113,7 @@ package struct WebhookSender: Sendable {
         request.connectTimeout = min(CurlRequest.connectTimeoutDefault, bounds.messageTimeout)
         request.inactivityTimeout = bounds.messageTimeout
         request.totalTimeout = bounds.messageTimeout
-        // A receiver knows a message by its id, so libcurl may send it again over a fresh
+        // A receiver knows a message by its id, so libcurl may send it once more over a fresh
         // connection when the kept one is dead.
         request.isReplayable = true
         return request

@@ -3,7 +3,8 @@ import TransferModel
 /// A count of the slots that are taken, and the rule by which another pair may take one.
 ///
 /// Slow receivers share a part of the slots, and receivers of unknown pace share another part with
-/// them. Each part is shared by tenants, and also by hosts.
+/// them. Those that turn out to be slow are moved to further slots, which none starts in. Each part
+/// is shared by tenants, and also by hosts.
 struct DeliveryParts {
     /// The pace at which a receiver took its last message.
     enum Pace: Equatable, Sendable {
@@ -19,6 +20,10 @@ struct DeliveryParts {
         /// The pairs of receivers that are slow or unknown.
         var unproven = 0
         var slow = 0
+        /// The pairs in the further slots, which are none of all these.
+        var overdue = 0
+
+        var isEmpty: Bool { all == 0 && overdue == 0 }
 
         mutating func add(_ count: Int, _ pace: Pace) {
             all += count
@@ -48,20 +53,25 @@ struct DeliveryParts {
     private let all: Part
     private let unproven: Part
     private let slow: Part
+    /// The further slots; nil for none.
+    private let overdue: Part?
     private var taken = Tally()
     private var takenByTenant: [TenantID: Tally] = [:]
     private var takenByHost: [String: Tally] = [:]
 
-    /// - Parameter slots: the slots that one tenant may have if it is alone.
-    init(slots: Int) {
+    /// - Parameters:
+    ///   - slots: the slots that one tenant may have if it is alone.
+    ///   - overdue: the further slots that it may have then.
+    init(slots: Int, overdue: Int) {
         total = SlotShares(slots: slots).total
         all = Part(slots: slots)
         unproven = Part(slots: slots * 3 / 4)
         slow = Part(slots: slots / 4)
+        self.overdue = overdue > 0 ? Part(slots: overdue) : nil
     }
 
     /// The number of pairs being delivered.
-    var takenCount: Int { taken.all }
+    var takenCount: Int { taken.all + taken.overdue }
 
     /// Whether no pair may take another slot.
     var areAllTaken: Bool { taken.all >= total }
@@ -100,13 +110,38 @@ struct DeliveryParts {
         )
     }
 
+    /// Returns whether a pair may leave its slot for a further one; the parameters are those of
+    /// ``mayTake(own:tenant:host:_:)``, of further slots.
+    func mayTakeFurther(own: Int, tenant: TenantID, host: String?) -> Bool {
+        guard let overdue else { return false }
+        return overdue.mayTake(
+            own: own,
+            tenant: takenByTenant[tenant]?.overdue ?? 0,
+            host: host.flatMap { takenByHost[$0]?.overdue } ?? 0,
+            taken: taken.overdue
+        )
+    }
+
     /// Counts slots that were taken, or given back if `count` is negative.
     mutating func add(_ count: Int, tenant: TenantID, host: String?, _ pace: Pace) {
-        taken.add(count, pace)
-        takenByTenant[tenant, default: Tally()].add(count, pace)
-        if takenByTenant[tenant]?.all == 0 { takenByTenant[tenant] = nil }
+        change(tenant, host) { $0.add(count, pace) }
+    }
+
+    /// Counts further slots that were taken, or given back if `count` is negative.
+    mutating func addFurther(_ count: Int, tenant: TenantID, host: String?) {
+        change(tenant, host) { $0.overdue += count }
+    }
+
+    private mutating func change(
+        _ tenant: TenantID,
+        _ host: String?,
+        _ body: (inout Tally) -> Void
+    ) {
+        body(&taken)
+        body(&takenByTenant[tenant, default: Tally()])
+        if takenByTenant[tenant]?.isEmpty ?? false { takenByTenant[tenant] = nil }
         guard let host else { return }
-        takenByHost[host, default: Tally()].add(count, pace)
-        if takenByHost[host]?.all == 0 { takenByHost[host] = nil }
+        body(&takenByHost[host, default: Tally()])
+        if takenByHost[host]?.isEmpty ?? false { takenByHost[host] = nil }
     }
 }

@@ -5,9 +5,10 @@ import TransferModel
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
 /// of its sessions are due, and its tenant only as many as leave some for others; the same holds
 /// for all receivers at one host. Slow receivers share a part of the slots, and receivers of
-/// unknown pace share another part with them. Other claimed pairs wait here for their turn, as many
-/// as will probably have it before their claims end. The rest is postponed, and claimed again when
-/// it may find a place. A pure value: time is an argument.
+/// unknown pace share another part with them. What is still on its way to one of these when it
+/// counts as slow leaves its slot to others, and has a further one meanwhile. Other claimed pairs
+/// wait here for their turn, as many as will probably have it before their claims end. The rest is
+/// postponed, and claimed again when it may find a place. A pure value: time is an argument.
 struct DeliverySlots<Claim> {
     /// The fate of a claimed pair.
     enum Admission: Equatable, Sendable {
@@ -30,17 +31,22 @@ struct DeliverySlots<Claim> {
         case givesWay(to: Claim)
     }
 
-    private struct Waiting {
+    struct Waiting {
         let claim: Claim
         let expiresAt: ContinuousClock.Instant
     }
 
     /// The pairs that a subscription has running and waiting.
-    private struct Line {
+    struct Line {
         let tenant: TenantID
         let host: String?
         var concurrency: Int
         var running = 0
+        /// The running pairs that have further slots.
+        var overdue = 0
+        /// The time from which the receiver counts as slow, unless it takes a message before; nil
+        /// when it is known or nothing is running.
+        var trialEndsAt: ContinuousClock.Instant?
         var waiting: [Waiting] = []
         /// The time from the end of one pair to the end of the next, as measured last.
         var interval: Duration?
@@ -53,13 +59,16 @@ struct DeliverySlots<Claim> {
         }
     }
 
-    private let bounds: DeliveryBounds
+    let bounds: DeliveryBounds
     /// The subscriptions that have anything running or waiting.
-    private var lines: [SubscriptionID: Line] = [:]
-    private var paces: [SubscriptionID: DeliveryParts.Pace] = [:]
-    private var parts: DeliveryParts
+    var lines: [SubscriptionID: Line] = [:]
+    var paces: [SubscriptionID: DeliveryParts.Pace] = [:]
+    var parts: DeliveryParts
+    /// The receivers of unknown pace that something is on its way to, and those that were, in the
+    /// order of the times from which they count as slow.
+    var trials: [(subscription: SubscriptionID, endsAt: ContinuousClock.Instant)] = []
     /// The subscriptions of which pairs were postponed.
-    private var returns: [SubscriptionID: DeliveryReturns] = [:]
+    var returns: [SubscriptionID: DeliveryReturns] = [:]
     /// The pairs whose claims are about to end, and their subscriptions.
     private var expired: [(claim: Claim, subscription: SubscriptionID)] = []
     /// The time before which no waiting pair expires; nil when none waits.
@@ -69,13 +78,13 @@ struct DeliverySlots<Claim> {
     /// The subscriptions of each tenant with waiting pairs, in the order of their turns.
     private var turns: [TenantID: [SubscriptionID]] = [:]
     /// The tenants of `turns`, in the order of their own turns.
-    private var tenantTurns: [TenantID] = []
+    var tenantTurns: [TenantID] = []
     /// Whether no more pairs are started.
     private(set) var isDraining = false
 
     init(bounds: DeliveryBounds) {
         self.bounds = bounds
-        parts = DeliveryParts(slots: bounds.pairsMax)
+        parts = DeliveryParts(slots: bounds.pairsMax, overdue: bounds.overdueMax)
         places = SlotLedger(slots: bounds.waitingTotalMax)
     }
 
@@ -116,6 +125,7 @@ struct DeliverySlots<Claim> {
         at now: ContinuousClock.Instant
     ) -> Admission {
         guard !isDraining else { return .postpone(.zero) }
+        endTrials(at: now)
         var line =
             lines[subscription]
             ?? Line(tenant: tenant, host: host, concurrency: 0, measuredSince: now)
@@ -123,7 +133,7 @@ struct DeliverySlots<Claim> {
         line.concurrency = concurrency ?? bounds.perSubscriptionMax
         lines[subscription] = line
         if line.waiting.isEmpty, mayStart(subscription) {
-            begin(subscription)
+            begin(subscription, at: now)
             return .start
         }
         // However long each takes, whatever ends has a successor.
@@ -139,19 +149,6 @@ struct DeliverySlots<Claim> {
         lines[subscription]?.waiting.append(Waiting(claim: claim, expiresAt: expiry))
         nextExpiry = min(nextExpiry ?? expiry, expiry)
         return .wait
-    }
-
-    /// Records how long the receiver of a subscription took for a message.
-    mutating func took(_ duration: Duration, _ subscription: SubscriptionID) {
-        let pace = duration < bounds.quickMax ? DeliveryParts.Pace.quick : .slow
-        let before = self.pace(of: subscription)
-        guard pace != before else { return }
-        if paces.count >= bounds.pacesMax { forgetPaces() }
-        if let line = lines[subscription], line.running > 0 {
-            parts.add(-line.running, tenant: line.tenant, host: line.host, before)
-            parts.add(line.running, tenant: line.tenant, host: line.host, pace)
-        }
-        paces[subscription] = pace
     }
 
     /// Records that a pair of `subscription` is no longer being delivered at `now`.
@@ -173,16 +170,21 @@ struct DeliverySlots<Claim> {
         at now: ContinuousClock.Instant
     ) -> TurnEnd {
         expireWaiting(at: now)
+        endTrials(at: now)
         guard let line = lines[subscription], line.running > 0 else { return .goesOn }
+        let isOverdue = line.overdue > 0
         // Who may have the slot is judged as if it were free.
         changeRunning(of: subscription, by: -1)
         guard let next = nextSubscription, let waiting = popWaiting(of: next) else {
-            let isSurplus = pace(of: subscription) == .slow && !mayStart(subscription)
+            let isSlow = isOverdue || pace(of: subscription) == .slow
+            let isSurplus = isSlow && !mayStart(subscription)
             changeRunning(of: subscription, by: 1)
+            if isSurplus, isOverdue { moveOverdue(subscription) }
+            startTrial(of: subscription, at: now)
             return isSurplus ? .leaves : .goesOn
         }
         measure(line, of: subscription, at: now)
-        begin(next)
+        begin(next, at: now)
         forgetIfIdle(subscription)
         return .givesWay(to: waiting.claim)
     }
@@ -193,10 +195,11 @@ struct DeliverySlots<Claim> {
     /// - Returns: the pair, to be delivered as one that was admitted to start.
     mutating func next(at now: ContinuousClock.Instant) -> Claim? {
         expireWaiting(at: now)
+        endTrials(at: now)
         guard let subscription = nextSubscription, let next = popWaiting(of: subscription) else {
             return nil
         }
-        begin(subscription)
+        begin(subscription, at: now)
         return next.claim
     }
 
@@ -217,21 +220,6 @@ struct DeliverySlots<Claim> {
         return postponed
     }
 
-    /// Returns how many postponed pairs of a subscription are to be claimed before their time; zero
-    /// while others of it wait for a slot, or when none was postponed.
-    func recallCount(of subscription: SubscriptionID) -> Int {
-        guard !isDraining, returns[subscription] != nil else { return 0 }
-        guard let line = lines[subscription] else { return bounds.claimMax }
-        guard line.waiting.isEmpty else { return 0 }
-        guard let interval = line.interval, interval > .zero else { return bounds.claimMax }
-        // As many as have their turn before their claims end.
-        let count = min((bounds.lease - bounds.leaseMargin) / interval, Double(bounds.claimMax))
-        return max(line.concurrency, Int(count))
-    }
-
-    /// Forgets that pairs of a subscription were postponed: they have returned, or soon will.
-    mutating func forgetReturns(of subscription: SubscriptionID) { returns[subscription] = nil }
-
     /// Whether a waiting pair may be started.
     var hasNext: Bool { nextSubscription != nil }
 
@@ -251,35 +239,11 @@ struct DeliverySlots<Claim> {
     private func mayStart(_ subscription: SubscriptionID) -> Bool {
         guard let line = lines[subscription], line.running < line.concurrency else { return false }
         return parts.mayTake(
-            own: line.running,
+            own: line.running - line.overdue,
             tenant: line.tenant,
             host: line.host,
             pace(of: subscription)
         )
-    }
-
-    private func pace(of subscription: SubscriptionID) -> DeliveryParts.Pace {
-        paces[subscription] ?? .unknown
-    }
-
-    /// Returns how long a pair of a subscription waits that found no place.
-    private mutating func postponement(
-        of subscription: SubscriptionID,
-        at now: ContinuousClock.Instant
-    ) -> Duration {
-        let interval = lines[subscription]?.expectedInterval(at: now) ?? .zero
-        let count = lines[subscription]?.waiting.count ?? 0
-        if returns.count >= bounds.pacesMax { returns = [:] }
-        var own = returns[subscription] ?? DeliveryReturns(bounds, at: now)
-        // What does not get its turn by then waits no longer.
-        let lineMax = bounds.lease - bounds.leaseMargin
-        let wait = own.wait(
-            after: count > 0 ? min(interval * count, lineMax) : nil,
-            distance: interval,
-            at: now
-        )
-        returns[subscription] = own
-        return wait
     }
 
     /// Sets apart the waiting pairs that have waited too long.
@@ -302,15 +266,27 @@ struct DeliverySlots<Claim> {
         }
     }
 
-    private mutating func begin(_ subscription: SubscriptionID) {
+    private mutating func begin(
+        _ subscription: SubscriptionID,
+        at now: ContinuousClock.Instant
+    ) {
         changeRunning(of: subscription, by: 1)
+        startTrial(of: subscription, at: now)
         returns[subscription]?.foundPlace()
     }
 
+    /// Counts a pair that begins, or with -1 one that ends: of several, those in further slots are
+    /// taken for the first to end.
     private mutating func changeRunning(of subscription: SubscriptionID, by count: Int) {
         guard let line = lines[subscription] else { return }
         lines[subscription]?.running += count
-        parts.add(count, tenant: line.tenant, host: line.host, pace(of: subscription))
+        if count < 0, line.overdue > 0 {
+            lines[subscription]?.overdue += count
+            parts.addFurther(count, tenant: line.tenant, host: line.host)
+        } else {
+            parts.add(count, tenant: line.tenant, host: line.host, pace(of: subscription))
+        }
+        if line.running + count == 0 { lines[subscription]?.trialEndsAt = nil }
     }
 
     /// Measures the time from the end of one pair of `line` to the end of the next.
@@ -366,11 +342,6 @@ struct DeliverySlots<Claim> {
             return
         }
         lines[subscription] = nil
-    }
-
-    /// Forgets the paces of receivers that have nothing running.
-    private mutating func forgetPaces() {
-        paces = paces.filter { (lines[$0.key]?.running ?? 0) > 0 }
     }
 }
 

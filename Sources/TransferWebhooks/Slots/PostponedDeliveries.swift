@@ -6,7 +6,21 @@ import TransferModel
 /// may have become quicker since. Only some are remembered; the others return in time. A pure
 /// value: time is an argument.
 struct PostponedDeliveries {
-    private struct Item {
+    /// The pair of a subscription that returns next.
+    struct Next {
+        private let claim: DeliveryClaim
+
+        fileprivate init(_ item: Item) { claim = item.claim }
+
+        var subscription: SubscriptionID { claim.subscription }
+        var tenant: TenantID { claim.tenant }
+        /// The receiver's host; nil for an address that cannot be read.
+        ///
+        /// Found when it is asked for: there may be thousands of pairs.
+        var host: String? { claim.host }
+    }
+
+    fileprivate struct Item {
         let claim: DeliveryClaim
         let returnsAt: ContinuousClock.Instant
     }
@@ -34,6 +48,13 @@ struct PostponedDeliveries {
             return
         }
         items[claim.subscription, default: []].append(Item(claim: claim, returnsAt: returnsAt))
+    }
+
+    /// Returns the first pair of each subscription, those that return next before others.
+    func next(at now: ContinuousClock.Instant) -> [Next] {
+        items.values.compactMap { own in own.first { $0.returnsAt > now } }
+            .sorted { $0.returnsAt < $1.returnsAt }
+            .map { Next($0) }
     }
 
     /// Asks for the pairs of a subscription that has free slots.

@@ -83,19 +83,84 @@ import TransferTestSupport
         #expect(try await fixture.count(rows) == 0)
     }
 
-    @Test func isSparedLongerTheMoreFailsInARow() async throws {
+    @Test func isSparedLongerTheMoreProbesFail() async throws {
         let fixture = try await StoreFixture()
         try await prepare(fixture, sessions: 10)
-        let claims = try await claim(fixture)
-        for (number, pauses) in [nil, nil, 1000.0, 2000, 2000].enumerated() {
-            _ = try await fixture.fail(claims[number], health: Self.health)
-            let pause = try await pause(fixture)
-            guard let pauses else {
-                #expect(pause == nil)
-                continue
-            }
-            #expect((pauses - 100...pauses).contains(pause ?? 0))
+        try await breakIt(fixture)
+        for pauses in [1000.0, 2000, 2000] {
+            let pause = try #require(try await pause(fixture))
+            #expect((pauses - 100...pauses).contains(pause))
+            try await endPause(fixture)
+            let probe = try #require(try await claim(fixture).first)
+            _ = try await fixture.fail(probe, health: Self.health)
         }
+    }
+
+    @Test func whatWasInFlightWhenAPauseBeganDoesNotLengthenIt() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 13)
+        let claims = try await claim(fixture)
+        for (number, claim) in claims[..<11].enumerated() {
+            _ = try await fixture.fail(claim, health: Self.health)
+            #expect(try await (pause(fixture) == nil) == (number < 2))
+        }
+        #expect((900...1000).contains(try await pause(fixture) ?? 0))
+        let failures: Query = "SELECT failures::bigint AS count FROM failure_streak"
+        #expect(try await fixture.count(failures) == 3)
+        // What waits for a slot is not sent.
+        #expect(try await fixture.stores.deliveries.standing(of: claims[11]) == .outdated)
+        // A receiver gets the pause that it asks for all the same.
+        _ = try await fixture.fail(claims[12], throttle: .seconds(3000), health: Self.health)
+        #expect((2900...3000).contains(try await pause(fixture) ?? 0))
+        #expect(try await fixture.count(failures) == 3)
+    }
+
+    @Test func aProbeThatHasNothingToSendLetsTheNextOneTry() async throws {
+        let fixture = try await StoreFixture()
+        let narrow = try await fixture.subscribe(filter: EventFilter(["session.*"]))
+        _ = try await fixture.aside.execute(
+            "INSERT INTO failure_streak (subscription_id, failures) VALUES (\(narrow.uuid), 10)"
+        )
+        try await fixture.submit()
+        let probe = try #require(try await fixture.claimDeliveries().first)
+        #expect(try await fixture.stores.deliveries.passUnasked([probe]) == [probe.fence])
+        try await fixture.putSession("other")
+        try await fixture.submit(1, to: "other")
+        #expect(try await fixture.claimDeliveries().count == 1)
+    }
+
+    /// The receiver has asked for the pause, or has failed too often.
+    @Test(arguments: [Int32(1), 10])
+    func whatIsSparedReturnsOneAfterAnother(failures: Int32) async throws {
+        let fixture = try await StoreFixture()
+        let spared = try await fixture.subscribe(session: "nothing happens here")
+        _ = try await fixture.aside.execute([
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT \(spared.uuid), gen_random_uuid(), 0, now() FROM generate_series(1, 300)
+            """,
+            """
+            INSERT INTO failure_streak (subscription_id, failures, paused_until)
+            VALUES (\(spared.uuid), \(failures), now() + interval '1000 s')
+            """,
+        ])
+        for _ in 0..<5 { #expect(try await claim(fixture, 64).isEmpty) }
+        let soon: Query = """
+            SELECT count(*) AS count FROM delivery d JOIN failure_streak f USING (subscription_id)
+            WHERE d.due_at <= f.paused_until + interval '100 ms'
+            """
+        #expect(try await fixture.count(soon) == 20)
+        // A tenth of a second after the pause.
+        _ = try await fixture.aside.execute([
+            """
+            UPDATE delivery d SET due_at = now() FROM failure_streak f
+            WHERE d.due_at <= f.paused_until + interval '100 ms'
+            """,
+            "UPDATE failure_streak SET paused_until = now()",
+        ])
+        let living = try await fixture.subscribe()
+        try await fixture.submit()
+        #expect(try await claim(fixture, 64).contains { $0.subscription == living })
     }
 
     @Test func whatIsSparedStandsInNobodysWay() async throws {
@@ -124,7 +189,7 @@ import TransferTestSupport
         // The pause that began with the probe is not for the probe.
         let probe = try #require(claims.first)
         let deliveries = fixture.stores.deliveries
-        #expect(try await deliveries.standing(of: probe, health: Self.health) == .current)
+        #expect(try await deliveries.standing(of: probe) == .current)
         // The probe succeeds: all others are due.
         #expect(try await succeed(fixture, probe))
         #expect(try await claim(fixture).count == 11)

@@ -36,6 +36,22 @@ import TransferTestSupport
         #expect(try await fixture.claimDeliveries().isEmpty)
     }
 
+    @Test func whatHasBeenDueForLongestIsClaimedFirst() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        let longest = try await fixture.subscribe()
+        try await fixture.submit()
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE delivery SET due_at = due_at - interval '1 s'
+            WHERE subscription_id = \(longest.uuid)
+            """
+        )
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.count == 2)
+        #expect(claims.first?.subscription == longest)
+    }
+
     @Test func aCursorMovesWithWhatWasDelivered() async throws {
         let fixture = try await StoreFixture()
         try await fixture.subscribe()
@@ -229,6 +245,57 @@ import TransferTestSupport
             // Whichever came second tells of it, and only that one.
             #expect(try await (released == .due) != signals.contains(.deliveries))
             // Two events are undelivered now, so the delivery must be due.
+            let forgotten: Query = """
+                SELECT count(*) AS count FROM delivery d
+                JOIN session_progress p ON p.session_id = d.session_id
+                WHERE p.last_sequence > d.acknowledged_sequence AND d.due_at IS NULL
+                """
+            #expect(try await fixture.count(forgotten) == 0)
+        }
+    }
+
+    @Test func eventsThatAreNotAskedForArePassedWithoutATurn() async throws {
+        let fixture = try await StoreFixture()
+        let narrow = try await fixture.subscribe(filter: EventFilter(["session.*"]))
+        try await fixture.subscribe(filter: EventFilter(["task.created"]))
+        try await fixture.submit(3)
+        let claims = try await fixture.claimDeliveries()
+        let deliveries = fixture.stores.deliveries
+        let passed = try #require(claims.first { $0.subscription == narrow })
+        let asked = try #require(claims.first { $0.subscription != narrow })
+        #expect(try await deliveries.passUnasked(claims) == [passed.fence])
+        #expect(try await deliveries.standing(of: passed) == .stale)
+        #expect(try await deliveries.standing(of: asked) == .current)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        // What happens after a change of the kinds is not lost.
+        var change = SubscriptionChange()
+        change.filter = EventFilter(["task.*"])
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: narrow,
+            change
+        )
+        try await fixture.submit()
+        let next = try #require(try await fixture.claimDeliveries().first)
+        #expect(next.subscription == narrow)
+        #expect(next.acknowledgedSequence == 3)
+        #expect(try await deliveries.passUnasked([next]).isEmpty)
+    }
+
+    @Test func noEventIsOverlookedBetweenAPassAndASubmission() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        try await fixture.subscribe(filter: EventFilter(["session.*"]))
+        for _ in 0..<30 {
+            try await fixture.submit()
+            let claim = try #require(try await fixture.claimDeliveries().first)
+            async let submitted = fixture.stores.submissions.submit(
+                StoreFixture.submissions(2),
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier
+            )
+            async let passed = fixture.stores.deliveries.passUnasked([claim])
+            _ = try await (submitted, passed)
+            _ = try await fixture.stores.deliveries.releaseDelivery(claim)
             let forgotten: Query = """
                 SELECT count(*) AS count FROM delivery d
                 JOIN session_progress p ON p.session_id = d.session_id

@@ -75,6 +75,16 @@ import TransferModel
         #expect(!held.isCurrent)
     }
 
+    /// A store that answers slowly is not asked before each message; what has failed here meanwhile
+    /// may have come too late for its answer.
+    @Test func anAnswerIsAsOldAsItsQuestionForFailuresAlone() {
+        var held = held()
+        held.asked(isCurrent: true, since: start, at: start + .milliseconds(150))
+        #expect(held.askedAt == start)
+        #expect(!held.mustAsk(at: start + .milliseconds(249), recordInterval: interval))
+        #expect(held.mustAsk(at: start + .milliseconds(250), recordInterval: interval))
+    }
+
     @Test func neverGoesBack() {
         var held = held()
         held.passed(8)

@@ -249,6 +249,33 @@ import TransferModel
         }
     }
 
+    /// As after each start of the service, which then knows no receiver.
+    @Test func unknownReceiversLeaveTheirSlotsToOthersAfterASecond() {
+        var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
+        #expect(flood(&slots, 200, of: tenant).count == 96)
+        #expect(slots.next(at: start + .milliseconds(999)) == nil)
+        let second = start + .seconds(1)
+        let admission = slots.admit(1, of: living, tenant: tenant, until: later, at: second)
+        #expect(admission == .start)
+        // None of them ends, and all are under way after a few seconds.
+        for number in 1...2 {
+            while slots.next(at: start + .seconds(number)) != nil {}
+        }
+        #expect(slots.runningCount == 201)
+    }
+
+    @Test func furtherSlotsOfSlowReceiversAreBounded() {
+        var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
+        _ = flood(&slots, 600, of: tenant)
+        for number in 1...20 {
+            while slots.next(at: start + .seconds(number)) != nil {}
+        }
+        #expect(slots.runningCount == 224)
+        slots.took(.milliseconds(20), living)
+        let end = start + .seconds(20)
+        #expect(slots.admit(1, of: living, tenant: tenant, until: later, at: end) == .start)
+    }
+
     /// Each pair is its tenant's first, and would get a slot whatever the others have.
     @Test func aSilentHostOfManyTenantsLeavesSlotsForOtherHosts() {
         var slots = DeliverySlots<Int>(bounds: DeliveryBounds())

@@ -53,6 +53,22 @@ struct WebhookDispatcherFailureTests {
         #expect(end.contains(#""client_persisted_string":"second""#))
     }
 
+    @Test func aReceiverThatFailsIsSparedByWhatWaitsForItsSlots() async throws {
+        let fixture = try await DeliveryFixture()
+        var health = DeliveryHealth()
+        health.pauses = [.seconds(1000)]
+        try await fixture.subscribe(answers: Array(repeating: .status(500), count: 200))
+        for number in 0..<100 { try await fixture.happen(1, in: "session-\(number)") }
+        try await fixture.withDispatcher(schedule: patient, health: health) { _ in
+            try await eventually("all wait for the end of the pause") {
+                try await fixture.deliveries().allSatisfy { $0.fence == nil && !$0.isDue }
+            }
+        }
+        // Ten failures, and what else was in flight by then.
+        let inFlightMax = DeliveryBounds().perSubscriptionMax - 1
+        #expect(fixture.receiver.received().count <= health.failuresMax + inFlightMax)
+    }
+
     @Test func countsTriesAndForgetsThemAfterASuccess() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe(answers: [.status(500), .status(500), .status(204)])
@@ -224,6 +240,32 @@ struct WebhookDispatcherFailureTests {
         // libcurl itself may retry a kept connection that breaks, hence at least two.
         try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(2) }
         #expect(try await fixture.settledDelivery().acknowledgedSequence == 1)
+    }
+
+    /// No receiver can help it that a proxy on the way answers nobody.
+    @Test func aSilentProxyIsNoFailureOfTheReceiver() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        try await fixture.happen(1)
+        let silent = try SilentListener()
+        defer { withExtendedLifetime(silent) {} }
+        let proxy = try CurlProxy(url: "http://127.0.0.1:\(silent.port)")
+        let egress = EgressGuard(
+            allowsHost: { _, _ in true },
+            allows: { _, _ in true },
+            proxy: { _ in proxy }
+        )
+        try await fixture.withDispatcher(
+            schedule: patient,
+            egress: egress,
+            { $0.messageTimeout = .milliseconds(200) }
+        ) { _ in
+            try await eventually("it was tried") {
+                try await fixture.deliveries().first?.isTried == true
+            }
+        }
+        #expect(try await fixture.settledDelivery().lastError == "service")
+        #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
     }
 
     @Test func givesBackAtShutdownWhatWasNotAnswered() async throws {

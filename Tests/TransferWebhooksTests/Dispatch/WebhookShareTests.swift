@@ -30,6 +30,8 @@ import TransferWebhooks
         try await fixture.happen(1)
         try await fixture.withDispatcher({
             $0.shutdownGrace = .zero
+            // The silent ones keep their slots.
+            $0.overdueMax = 0
             // No silent one is given up, and tried again, before the others have theirs.
             $0.messageTimeout = .seconds(60)
             $0.lease = .seconds(300)
@@ -63,6 +65,31 @@ import TransferWebhooks
             _ = try await fixture.receiver.messages(2, at: "/quick")
             gate.open()
         }
+    }
+
+    @Test func pairsWhoseEventsAreNotAskedForNeedNoSlot() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)]) {
+            $0.filter = EventFilter(["task.cancelled"])
+            $0.concurrency = 1
+        }
+        let task = try await fixture.happen(1, in: "cancelled")[0]
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
+        try await fixture.withDispatcher({
+            $0.shutdownGrace = .zero
+            $0.messageTimeout = .seconds(60)
+            $0.lease = .seconds(300)
+        }) { _ in
+            try await eventually("the only slot is taken") {
+                fixture.receiver.log.now.requestsOpen == 1
+            }
+            try await fixture.happen(1)
+            try await eventually("the other pair is idle") {
+                try await fixture.deliveries().contains { $0.wait == nil }
+            }
+        }
+        gate.open()
     }
 
     @Test func pairsThatFindNoPlaceWaitWithoutAClaim() async throws {

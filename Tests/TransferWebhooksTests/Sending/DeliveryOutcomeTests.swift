@@ -62,18 +62,19 @@ import Testing
             (.truncated, "connection_lost"), (.badResponse, "bad_response"),
             (.egressDenied, "egress_denied"), (.proxyRefused, "proxy_refused"),
             (.proxyUnreachable, "service"), (.proxyCredentialRefused, "service"),
-            (.outOfMemory, "service"), (.other, "service"),
+            (.other, "service"),
         ] as [(CurlError.Code, String)]
     )
     func namesTheCauseOfATryWithoutAnswer(code: CurlError.Code, reason: String) {
         #expect(DeliveryOutcome(CurlError(code)) == .failed(DeliveryFailure(reason: reason)))
     }
 
-    @Test func countsNoTryWhileTooManyMessagesAreOnTheirWay() {
-        let full = DeliveryOutcome(CurlError(.tooManyTransfers))
-        #expect(full == .failed(DeliveryFailure(reason: "service", isTry: false)))
-        #expect(!full.isTry)
-        #expect(DeliveryOutcome(CurlError(.outOfMemory)).isTry)
+    @Test(arguments: [CurlError.Code.tooManyTransfers, .outOfDescriptors, .outOfMemory])
+    func countsNoTryWhileTheServiceLacksSomething(code: CurlError.Code) {
+        let outcome = DeliveryOutcome(CurlError(code))
+        #expect(outcome == .failed(DeliveryFailure(reason: "service", isTry: false)))
+        #expect(!outcome.isTry)
+        #expect(DeliveryOutcome(CurlError(.other)).isTry)
     }
 
     @Test func blamesNobodyForWhatWeGaveUp() {

@@ -99,6 +99,25 @@ import TransferModel
         #expect(slots.admit(2, of: second, tenant: tenant, until: later, at: start) == .start)
     }
 
+    @Test func aReceiverThatTurnsOutToBeSlowHasAFurtherSlotForOneMessage() {
+        var slots = slots { _ in }
+        let ids = (0..<96).map { _ in SubscriptionID(UUID()) }
+        for id in ids {
+            let admission = slots.admit(0, of: id, tenant: tenant, until: later, at: start)
+            #expect(admission == .start)
+        }
+        let second = start + .seconds(1)
+        #expect(slots.admit(1, of: first, tenant: tenant, until: later, at: second) == .start)
+        #expect(slots.runningCount == 97)
+        for id in ids { slots.took(.seconds(2), id) }
+        for id in ids {
+            let end = slots.turnEnded(id, at: second)
+            if !goesOn(end) { slots.ended(id, at: second) }
+        }
+        // With the one that is not known yet.
+        #expect(slots.runningCount == 33)
+    }
+
     /// What is due is found out about even then, and starts when a turn ends.
     @Test func pairsAreClaimedThoughAllSlotsAreTaken() {
         var slots = slots { $0.pairsMax = 8 }

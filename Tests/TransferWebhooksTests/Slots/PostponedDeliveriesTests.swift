@@ -74,4 +74,48 @@ import TransferModel
         #expect(postponed.takeRequested() == [subscription])
         #expect(postponed.takeRequested().isEmpty)
     }
+
+    @Test func subscriptionsAreToldInTheOrderOfTheirReturns() {
+        var postponed = postponed(4)
+        let other = SubscriptionID(UUID())
+        postponed.add(claim(1, of: other), until: start + .seconds(9))
+        postponed.add(claim(2), until: start + .seconds(5))
+        #expect(postponed.next(at: start).map(\.subscription) == [subscription, other])
+        #expect(postponed.next(at: start + .seconds(5)).map(\.subscription) == [other])
+    }
+
+    /// Others had the slots, and nothing of its own subscription will end.
+    @Test func aLonePairIsAskedForWhenASlotIsFree() {
+        var bounds = DeliveryBounds()
+        bounds.pairsMax = 1
+        bounds.quickMax = .seconds(3600)
+        bounds.postponementMin = .seconds(900)
+        var state = WebhookDispatcher.State(
+            slots: DeliverySlots(bounds: bounds),
+            postponed: PostponedDeliveries(bounds)
+        )
+        let other = SubscriptionID(UUID())
+        let soon = start + .seconds(1)
+        var admissions: [DeliverySlots<DeliveryCursor>.Admission] = []
+        for id in [other, subscription] {
+            let held = DeliveryCursor(claim(1, of: id), until: soon, at: start)
+            let admission = state.slots.admit(
+                held,
+                of: id,
+                tenant: tenant,
+                until: soon,
+                at: start
+            )
+            admissions.append(admission)
+        }
+        #expect(admissions == [.start, .wait])
+        for (held, wait) in state.slots.takeExpired(at: soon) {
+            state.postponed.add(held.claim, until: soon + wait)
+        }
+        state.requestStartable(at: soon)
+        #expect(state.postponed.takeRequested().isEmpty)
+        state.slots.ended(other, at: soon)
+        state.requestStartable(at: soon)
+        #expect(state.postponed.takeRequested() == [subscription])
+    }
 }

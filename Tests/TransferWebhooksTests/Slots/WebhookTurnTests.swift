@@ -47,6 +47,7 @@ import TransferWebhooks
             $0.pairsMax = 8
             // Whoever has answered is slow.
             $0.quickMax = .zero
+            $0.overdueMax = 0
             $0.turnMax = .zero
         }) { _ in
             try await eventually("the slow ones have what they may have") {
