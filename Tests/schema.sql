@@ -10,11 +10,15 @@ CREATE TABLE abandoned_part (
 CREATE TABLE answer (
     id uuid NOT NULL,
     answered_at timestamp with time zone NOT NULL,
+    tenant_id uuid NOT NULL,
     session_id uuid,
     origin text,
-    tenant_id uuid,
     credential text,
-    CONSTRAINT answer_check CHECK (((num_nonnulls(session_id, origin) = ANY (ARRAY[0, 2])) AND (num_nonnulls(tenant_id, credential) = (2 - num_nonnulls(session_id, origin))))),
+    CONSTRAINT answer_check CHECK ((num_nonnulls(session_id, origin) =
+CASE
+    WHEN (credential IS NULL) THEN 2
+    ELSE 0
+END)),
     CONSTRAINT answer_pkey PRIMARY KEY (id)
 );
 
@@ -285,6 +289,7 @@ CREATE TABLE bulk_operation (
 
 CREATE TABLE cancellation (
     session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
     cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
     CONSTRAINT cancellation_pkey PRIMARY KEY (session_id)
 );
@@ -312,6 +317,7 @@ CREATE TABLE client (
 
 CREATE TABLE client_resumption (
     client_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
     launched_at timestamp with time zone NOT NULL,
     resumed_before uuid NOT NULL,
     CONSTRAINT client_resumption_pkey PRIMARY KEY (client_id)
@@ -414,6 +420,7 @@ CREATE TABLE delivery_log (
 
 CREATE TABLE delivery_restart (
     subscription_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
     requested_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     includes_awaited boolean NOT NULL,
     restarted_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
@@ -479,6 +486,8 @@ CREATE TABLE failure_streak (
     failing_since timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     failures integer NOT NULL,
     paused_until timestamp with time zone,
+    probe_fence bigint,
+    returns_through timestamp with time zone,
     CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
 ) WITH (fillfactor=50);
 
@@ -606,9 +615,12 @@ CREATE TABLE partial (
     bytes_total bigint NOT NULL,
     validator text NOT NULL,
     ranges int8multirange,
+    coding text,
+    may_be_of_another boolean NOT NULL DEFAULT false,
     CONSTRAINT partial_bytes_durable_check CHECK ((bytes_durable >= 0)),
     CONSTRAINT partial_bytes_total_check CHECK ((bytes_total > 0)),
     CONSTRAINT partial_check CHECK (((lower(ranges) >= 0) AND (upper(ranges) <= bytes_total))),
+    CONSTRAINT partial_coding_check CHECK (((octet_length(coding) >= 1) AND (octet_length(coding) <= 255))),
     CONSTRAINT partial_pkey PRIMARY KEY (task_id),
     CONSTRAINT partial_validator_check CHECK (((octet_length(validator) >= 2) AND (octet_length(validator) <= 255)))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
@@ -679,6 +691,8 @@ CREATE TABLE resume_data (
     validator text NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     ranges int8multirange,
+    coding text,
+    may_be_of_another boolean NOT NULL DEFAULT false,
     CONSTRAINT resume_data_pkey PRIMARY KEY (id)
 );
 
@@ -964,6 +978,8 @@ CREATE TABLE timer (
     subject uuid NOT NULL,
     kind text NOT NULL,
     due_at timestamp with time zone NOT NULL,
+    tenant_id uuid NOT NULL,
+    shared_kind text NOT NULL DEFAULT kind,
     fence bigint,
     CONSTRAINT timer_kind_check CHECK ((kind = ANY (ARRAY['client'::text, 'request'::text, 'run'::text]))),
     CONSTRAINT timer_pkey PRIMARY KEY (subject)
@@ -1007,6 +1023,7 @@ CREATE TABLE event_feed_default PARTITION OF event_feed DEFAULT;
 
 CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target=8160);
 
+CREATE INDEX answer_by_tenant ON answer USING btree (tenant_id, id);
 CREATE INDEX api_key_by_tenant ON api_key USING btree (tenant_id, id);
 CREATE INDEX asked_by_credential ON asked USING btree (tenant_id, credential, attempted_at) WHERE (credential IS NOT NULL);
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin, attempted_at) WHERE (origin IS NOT NULL);
@@ -1025,9 +1042,11 @@ CREATE INDEX background_task_run_to_cancel ON background_task_run USING btree (i
 CREATE INDEX bulk_operation_by_session ON bulk_operation USING btree (session_id, id);
 CREATE INDEX bulk_operation_by_tenant ON bulk_operation USING btree (tenant_id);
 CREATE INDEX bulk_operation_finished ON bulk_operation USING btree (finished_at) WHERE (finished_at IS NOT NULL);
-CREATE INDEX bulk_operation_running ON bulk_operation USING btree (id) WHERE (finished_at IS NULL);
+CREATE INDEX bulk_operation_running ON bulk_operation USING btree (tenant_id, id) WHERE (finished_at IS NULL);
+CREATE INDEX cancellation_by_tenant ON cancellation USING btree (tenant_id, session_id);
 CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);
 CREATE INDEX client_removed ON client USING btree (id) WHERE (removed_at IS NOT NULL);
+CREATE INDEX client_resumption_by_tenant ON client_resumption USING btree (tenant_id, client_id);
 CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (host_key) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);
@@ -1038,6 +1057,7 @@ CREATE INDEX delivery_log_by_state ON delivery_log USING btree (subscription_id,
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id, replay_due_at, session_id, sequence) WHERE (replay_due_at IS NOT NULL);
+CREATE INDEX delivery_restart_by_tenant ON delivery_restart USING btree (tenant_id, subscription_id);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
@@ -1067,6 +1087,7 @@ CREATE INDEX task_owner_by_client ON task_owner USING btree (client_id) WHERE (e
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);
 CREATE INDEX tenant_removed ON tenant USING btree (id) WHERE (removed_at IS NOT NULL);
 CREATE INDEX tenant_with_egress_rules ON tenant USING btree (id) WHERE (egress_rules IS NOT NULL);
+CREATE INDEX timer_by_tenant ON timer USING btree (shared_kind, tenant_id, due_at);
 CREATE INDEX timer_due ON timer USING btree (kind, due_at);
 
 CREATE VIEW event AS

@@ -148,16 +148,18 @@ CREATE INDEX asked_by_session ON asked (session_id, task_id);
 CREATE TABLE answer (
     id uuid PRIMARY KEY,
     answered_at timestamptz NOT NULL,
+    tenant_id uuid NOT NULL,
     -- A client has answered for an origin,
     session_id uuid,
     origin text,
-    -- or a tenant has changed the credential of this name.
-    tenant_id uuid,
+    -- or the tenant has changed the credential of this name.
     credential text,
     CONSTRAINT answer_check CHECK (
-        num_nonnulls(session_id, origin) IN (0, 2)
-        AND num_nonnulls(tenant_id, credential) = 2 - num_nonnulls(session_id, origin))
+        num_nonnulls(session_id, origin) = CASE WHEN credential IS NULL THEN 2 ELSE 0 END)
 );
+
+-- Serves the look for the answers of each tenant in turn.
+CREATE INDEX answer_by_tenant ON answer (tenant_id, id);
 
 -- Runnable tasks only: a claim never walks past a row that it may not take.
 --
@@ -371,9 +373,13 @@ CREATE INDEX outcome_failed ON outcome (session_id, generation, task_id)
 -- tasks are cancelled page by page, in their order, by whichever instance.
 CREATE TABLE cancellation (
     session_id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
     -- The last task looked at; the next page starts behind it.
     cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 );
+
+-- Serves the look for the sessions of each tenant in turn.
+CREATE INDEX cancellation_by_tenant ON cancellation (tenant_id, session_id);
 
 -- One verb for the tasks of a session that are in certain states, until a day after its end. It is
 -- carried out page by page, in the order of the tasks, by whichever instance.
@@ -404,8 +410,8 @@ CREATE INDEX bulk_operation_by_session ON bulk_operation (session_id, id);
 -- Serves the count of a tenant's operations, of which it may have so many.
 CREATE INDEX bulk_operation_by_tenant ON bulk_operation (tenant_id);
 
--- Serves the look for those that have not ended.
-CREATE INDEX bulk_operation_running ON bulk_operation (id) WHERE finished_at IS NULL;
+-- Serves the look for those of each tenant that have not ended.
+CREATE INDEX bulk_operation_running ON bulk_operation (tenant_id, id) WHERE finished_at IS NULL;
 
 -- Serves the removal of those that ended long ago.
 CREATE INDEX bulk_operation_finished ON bulk_operation (finished_at) WHERE finished_at IS NOT NULL;

@@ -6,6 +6,11 @@ CREATE TABLE timer (
     subject uuid PRIMARY KEY,
     kind text NOT NULL CHECK (kind IN ('client', 'request', 'run')),
     due_at timestamptz NOT NULL,
+    -- Whose it is, and takes its share of a turn.
+    tenant_id uuid NOT NULL,
+    -- The kind again, which only the index by tenant has, so that whatever is planned while there are
+    -- few rows reads that one.
+    shared_kind text NOT NULL GENERATED ALWAYS AS (kind) STORED,
     -- Set by the worker that looks at it, within one transaction.
     fence bigint
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
@@ -13,13 +18,20 @@ CREATE TABLE timer (
 -- Serves the look for what is due, and for when that will next be so.
 CREATE INDEX timer_due ON timer (kind, due_at);
 
+-- Serves the shares of the tenants when more is due than one turn looks at.
+CREATE INDEX timer_by_tenant ON timer (shared_kind, tenant_id, due_at);
+
 -- A client that was launched after a force-quit, until all deliveries that waited for it are due.
 CREATE TABLE client_resumption (
     client_id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
     launched_at timestamptz NOT NULL,
     -- The deliveries of its sessions from here on are due, or were tried since the launch.
     resumed_before uuid NOT NULL
 );
+
+-- Serves the look for the clients of each tenant in turn.
+CREATE INDEX client_resumption_by_tenant ON client_resumption (tenant_id, client_id);
 
 -- A client's statement that it is still working, which delays its suspension.
 CREATE TABLE assertion (

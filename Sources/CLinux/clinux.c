@@ -19,7 +19,9 @@ int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode)
         .flags = (unsigned long long)(flags | O_CLOEXEC),
         // openat2 answers EINVAL to a mode without O_CREAT, unlike openat.
         .mode = (flags & O_CREAT) ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        // What lies on another file system would not be flushed with the others.
+        .resolve =
+            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
     };
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
@@ -123,6 +125,25 @@ void clinux_trim_heap(void) {}
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
+void clinux_open_standard_descriptors(void) {
+    int descriptor;
+    // The lowest free number is taken each time. open(2)
+    do descriptor = open("/dev/null", O_RDWR);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0) close(descriptor);
+}
+
 int clinux_spawn_close_from(void *spawn_file_actions, int lowest) {
     return posix_spawn_file_actions_addclosefrom_np(spawn_file_actions, lowest);
 }
+
+static bool can_open(int count) {
+    if (count == 0) return true;
+    int descriptor = eventfd(0, EFD_CLOEXEC);
+    if (descriptor < 0) return false;
+    bool can = can_open(count - 1);
+    close(descriptor);
+    return can;
+}
+
+bool clinux_has_descriptors(void) { return can_open(32); }

@@ -158,7 +158,7 @@ extension Container {
                 let entry = try pack.entry(at: slot.index), entry.task == slot.task
             else { return nil }
             return Packed(pack: pack, index: slot.index, entry: entry)
-        } catch  where [ENOTDIR, ELOOP, EISDIR, ESPIPE].contains(error.errno) {
+        } catch  where error.leadsNowhere || [EISDIR, ESPIPE].contains(error.errno) {
             // Something else was planted there.
             return nil
         }

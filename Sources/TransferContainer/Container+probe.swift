@@ -8,8 +8,6 @@ extension Container {
     /// The name of a file that is written and removed again; a killed process may leave one behind.
     private static let probeName = ".probe"
     private static let probeBytes = 64 << 10
-    /// The number of descriptors that must be free at once, so that starting transfers is worth it.
-    private static let descriptorsMin = 32
 
     /// Returns what an error means for a task.
     ///
@@ -38,7 +36,7 @@ extension Container {
         switch shortage {
         case .storageFull, .storageUnwritable, .storageFailure:
             isInPlace && hasSpaceLeft && takesBytes
-        case .descriptorsExhausted: hasDescriptors
+        case .descriptorsExhausted: clinux_has_descriptors()
         // Only an attempt can tell.
         case .memoryExhausted: true
         }
@@ -63,17 +61,6 @@ extension Container {
         }
         let bytes = [UInt8](repeating: 0x5a, count: Self.probeBytes)
         return write(descriptor, bytes, bytes.count) == bytes.count && fdatasync(descriptor) == 0
-    }
-
-    private var hasDescriptors: Bool {
-        var descriptors: [Int32] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
-        for _ in 0..<Self.descriptorsMin {
-            let descriptor = fcntl(root, F_DUPFD_CLOEXEC, 0)
-            guard descriptor >= 0 else { return false }
-            descriptors.append(descriptor)
-        }
-        return true
     }
 }
 

@@ -131,7 +131,7 @@ package final class Container: Sendable {
                 }
                 return status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : nil
             }
-        } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
+        } catch  where error.leadsNowhere {
             return nil
         }
     }
@@ -189,7 +189,7 @@ package final class Container: Sendable {
                 }
             }
             return true
-        } catch  where error.errno == ENOENT {
+        } catch  where error.leadsNowhere {
             return false
         }
     }

@@ -51,15 +51,18 @@ extension StoreVerb {
                 _ = try await stores.requests.cancelRequests(of: .default, tenant: world.tenant)
                 return 1
             },
-            StoreVerb("cancelRequest") { stores, world in
-                _ = try await submit(stores, world)
-                let pending = try await stores.requests.pendingRequest(
-                    identifier,
+            StoreVerb("immediateRequest") { stores, world in
+                _ = try await stores.timers.immediateRequest(
+                    BackgroundTaskRequest(identifier: identifier),
+                    BackgroundTaskRequestID(.version7()),
                     of: .default,
                     tenant: world.tenant
                 )
-                guard let pending else { return 0 }
-                _ = try await stores.requests.cancelRequest(pending, tenant: world.tenant)
+                return 1
+            },
+            StoreVerb("putOff") { stores, world in
+                guard let id = try await submit(stores, world) else { return 0 }
+                try await stores.timers.putOff([id])
                 return 1
             },
             StoreVerb("dueRequests") { stores, world in
@@ -205,7 +208,7 @@ extension StoreVerb {
             _ = try await stores.runs.completeRun(run.id, isSuccessful: true, of: world.tenant)
         }
         guard let id = try await submit(stores, world) else { return nil }
-        let due = try await stores.timers.dueRequests(only: id)
+        let due = try await stores.timers.dueRequests().filter { $0.id == id }
         _ = try await stores.timers.decide(
             due.map { ($0, LaunchDecision($0)) }
         )

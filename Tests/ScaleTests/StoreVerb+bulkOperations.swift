@@ -27,7 +27,11 @@ extension StoreVerb {
         },
         StoreVerb("runningBulkOperations") { stores, world in
             _ = try await world.begin(.suspend, stores)
-            return try await stores.bulkOperations.runningBulkOperations(after: nil).count
+            return try await stores.bulkOperations.runningBulkOperations(of: world.tenant).count
+        },
+        StoreVerb("advanceBulkOperations") { stores, world in
+            _ = try await world.begin(.suspend, stores)
+            return try await stores.bulkOperations.advanceBulkOperations { _ in true }
         },
         StoreVerb("stagedUploads", pages: 20_000) { stores, world in
             let operation = try await world.begin(.retry, stores)
@@ -71,7 +75,7 @@ extension ScaleWorld {
         _ verb: BulkOperation.Verb,
         _ stores: Stores
     ) async throws -> RunningBulkOperation {
-        for running in try await stores.bulkOperations.runningBulkOperations(after: nil) {
+        for running in try await stores.bulkOperations.runningBulkOperations(of: tenant) {
             _ = try await stores.bulkOperations.stopBulkOperation(tenant: tenant, id: running.id)
         }
         let found = try await stores.sessions.session(

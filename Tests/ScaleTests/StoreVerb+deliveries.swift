@@ -66,6 +66,7 @@ extension StoreVerb {
             )
         },
         delivery("standing") { _ = try await $0.deliveries.standing(of: $1) },
+        delivery("passUnasked") { _ = try await $0.deliveries.passUnasked([$1]) },
         delivery("recordExpired") {
             _ = try await $0.deliveries.recordExpired($1, lease: .seconds(60))
         },

@@ -85,8 +85,11 @@ extension StoreVerb {
                 limit: page
             ).count
         },
-        StoreVerb("egressRules") { stores, _ in
-            try await stores.tenants.egressRules().count
+        StoreVerb("egressVersions") { stores, _ in
+            try await stores.tenants.egressVersions().count
+        },
+        StoreVerb("egressRules") { stores, world in
+            try await stores.tenants.egressRules(of: [world.tenant]).count
         },
         // The sum of what runs in the fleet.
         StoreVerb("storage", pages: pagesOfFleet) { stores, world in

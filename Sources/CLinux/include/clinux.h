@@ -1,6 +1,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -9,7 +10,8 @@
 #include <sys/types.h>
 
 /// Opens `path` beneath `directory`, refusing symbolic links, magic links and any step outside it.
-/// Returns a descriptor, or -1 with errno set. openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS.
+/// Returns a descriptor, or -1 with errno set. openat2(2), RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS
+/// and RESOLVE_NO_XDEV.
 int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode);
 
 /// Renames without ever replacing `to`: EEXIST when it exists. renameat2(2), RENAME_NOREPLACE.
@@ -44,6 +46,10 @@ int clinux_reserve(int descriptor, off_t length);
 /// the size stays. fallocate(2), FALLOC_FL_PUNCH_HOLE; EOPNOTSUPP where the file system cannot.
 int clinux_punch_hole(int descriptor, off_t offset, off_t length);
 
+/// Returns whether 32 further descriptors can be opened at once: with fewer, it is not worth it to
+/// start what needs some. eventfd(2).
+bool clinux_has_descriptors(void);
+
 /// Names the calling thread; Linux keeps 15 bytes. pthread_setname_np(3).
 void clinux_name_thread(const char *name);
 
@@ -53,6 +59,10 @@ uint32_t clinux_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 /// The same by table alone, so that a test can compare the two.
 uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
+
+/// Opens /dev/null as each of the standard descriptors that this process was started without, so that
+/// no other file gets its number, and with it what is written for people. To be called first of all.
+void clinux_open_standard_descriptors(void);
 
 /// Has a child close every descriptor from `lowest` on, whatever opened it here and however.
 /// Returns an errno. posix_spawn_file_actions_addclosefrom_np(3). Untyped, for a header that names

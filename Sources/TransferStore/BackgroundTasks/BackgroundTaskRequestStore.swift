@@ -12,48 +12,81 @@ package struct BackgroundTaskRequestStore: Sendable {
 extension BackgroundTaskRequestStore {
     /// Submits a request under the new identifier `id`, in place of a pending one of the same task;
     /// `occurrence` is the first time of a request that recurs.
+    ///
+    /// With `immediate`, a request that may not wait and what was decided about it, it is launched at
+    /// once or not submitted, and then the pending one stays.
     package func submitRequest(
         _ request: BackgroundTaskRequest,
         _ id: BackgroundTaskRequestID,
         occurrence: Date?,
         of client: ClientID,
-        tenant: TenantID
+        tenant: TenantID,
+        immediate: (request: DueRequest, decision: LaunchDecision)? = nil
     ) async throws(StoreError) -> SubmitRequestResult {
         let isOwner = ClientStore.isNamed(client, tenant)
         let isOwned: Query = "\(isOwner) AND q.identifier = \(request.identifier.name)"
-        let rows = try await database.run([
-            ClientStore.lock(client, of: tenant),
-            // The timer of a request that is replaced.
-            "DELETE FROM timer WHERE subject = (\(Self.selectID(where: isOwned)))",
-            try Self.insert(request, id, occurrence: occurrence, of: client, tenant: tenant),
-            """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT q.id, 'request', q.due_at FROM background_task_request q
-            WHERE q.id = (\(Self.selectID(where: isOwned)))
-                -- One that stays because its successor is refused may have been launched.
-                AND q.due_at IS NOT NULL
-            ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
-            """,
-            """
-            SELECT c.lifecycle, h.kind, n.are_background_tasks_on,
-                \(HandlerStore.permits(request.identifier, tenant: tenant)) AS is_permitted
-            FROM client c
-            JOIN tenant n ON n.id = c.tenant_id
-            LEFT JOIN background_task_handler h
-                ON h.client_id = c.id AND h.identifier = \(request.identifier.name)
-            WHERE \(isOwner)
-            """,
-            Self.select(where: "\(isOwner) AND q.id = \(id.uuid)"),
-        ])
+        let fence = immediate.map { _ in Int64.random(in: 1...Int64.max) }
+        var launch: [Query] = []
+        if let immediate, let fence, immediate.decision.isLaunch {
+            launch = [TimerStore.launch(DecisionColumns([immediate]), under: fence)]
+        }
+        let insertion = try Self.insert(
+            request,
+            id,
+            occurrence: occurrence,
+            of: client,
+            tenant: tenant,
+            where: immediate.map { Self.mayLaunch($0.request, $0.decision) } ?? "true"
+        )
+        let rows = try await database.run(
+            [
+                ClientStore.lock(client, of: tenant),
+                // The timer of a request that is replaced.
+                "DELETE FROM timer WHERE subject = (\(Self.selectID(where: isOwned)))",
+                insertion,
+                """
+                INSERT INTO timer (subject, kind, tenant_id, due_at, fence)
+                SELECT q.id, 'request', q.tenant_id, q.due_at, \(fence)
+                FROM background_task_request q
+                WHERE q.id = (\(Self.selectID(where: isOwned)))
+                    -- One that stays because its successor is refused may have been launched.
+                    AND q.due_at IS NOT NULL
+                ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = excluded.fence
+                """,
+                """
+                SELECT c.lifecycle, h.kind, n.are_background_tasks_on, \(Self.hasRoom) AS has_room,
+                    \(TimerStore.openRuns(of: "h.identifier")),
+                    \(HandlerStore.permits(request.identifier, tenant: tenant)) AS is_permitted
+                FROM client c
+                JOIN tenant n ON n.id = c.tenant_id
+                LEFT JOIN background_task_handler h
+                    ON h.client_id = c.id AND h.identifier = \(request.identifier.name)
+                WHERE \(isOwner)
+                """,
+                Self.select(where: "\(isOwner) AND q.id = \(id.uuid)"),
+            ] + launch
+        )
         guard let facts = rows[4].first else { return .unknownClient }
         if let row = rows[5].first { return .submitted(try PendingRequest(row)) }
-        return try Self.refusal(of: request, facts)
+        return try Self.refusal(of: request, facts, immediate?.decision)
+    }
+
+    /// Whether a request that may not wait can be launched under the lock of its client `c`, by what
+    /// was decided before and by the bounds that ``TimerStore/launch(_:under:)`` keeps.
+    private static func mayLaunch(_ request: DueRequest, _ decision: LaunchDecision) -> Query {
+        guard decision.isLaunch else { return "false" }
+        return """
+            c.id = \(request.clientID) AND (
+                SELECT NOT x.is_running AND x.open_runs < \(BackgroundTaskRun.openMax)
+                FROM (SELECT \(TimerStore.openRuns(of: "h.identifier"))) x)
+            """
     }
 
     /// Returns why a request was not stored.
     private static func refusal(
         of request: BackgroundTaskRequest,
-        _ facts: StoredRow
+        _ facts: StoredRow,
+        _ decision: LaunchDecision?
     ) throws(StoreError) -> SubmitRequestResult {
         guard try facts.decode("is_permitted"),
             try facts.decodeIfPresent("kind", as: String.self) != nil
@@ -62,15 +95,33 @@ extension BackgroundTaskRequestStore {
         let lifecycle: Client.Lifecycle = try facts.word("lifecycle")
         guard lifecycle != .forceQuit else { return .clientForceQuit }
         let kind: BackgroundTaskKind = try facts.word("kind")
-        return request.fits(kind) ? .tooManyPending(kind) : .unfit(kind)
+        guard request.fits(kind) else { return .unfit(kind) }
+        guard let decision, try facts.decode("has_room") else { return .tooManyPending(kind) }
+        if case .wait(let reason, _) = decision { return .ineligible(reason) }
+        // Something was launched since the decision.
+        if try facts.decode("is_running") { return .ineligible(.run) }
+        let openRuns: Int64 = try facts.decode("open_runs")
+        return .ineligible(openRuns < BackgroundTaskRun.openMax ? nil : .budget)
     }
+
+    /// Whether the client `c` of a handler `h` may have another pending request of its kind.
+    private static let hasRoom: Query = """
+        (
+            SELECT count(*) FROM background_task_request p
+            WHERE p.client_id = c.id AND p.kind = h.kind AND p.due_at IS NOT NULL
+                AND p.identifier <> h.identifier
+        ) < CASE h.kind WHEN 'app_refresh'
+            THEN \(BackgroundTaskKind.appRefresh.pendingMax)
+            ELSE \(BackgroundTaskKind.processing.pendingMax) END
+        """
 
     private static func insert(
         _ request: BackgroundTaskRequest,
         _ id: BackgroundTaskRequestID,
         occurrence: Date?,
         of client: ClientID,
-        tenant: TenantID
+        tenant: TenantID,
+        where condition: Query
     ) throws(StoreError) -> Query {
         let recurrence = try request.recurrence.map { recurrence throws(StoreError) in
             try StoredJSON.encode(StoredRecurrence(recurrence))
@@ -106,13 +157,7 @@ extension BackgroundTaskRequestStore {
                 WHERE \(ClientStore.isNamed(client, tenant)) AND c.lifecycle <> 'force_quit'
                     AND h.kind = ANY (\(fitting))
                     AND \(HandlerStore.permits(request.identifier, tenant: tenant))
-                    AND (
-                        SELECT count(*) FROM background_task_request p
-                        WHERE p.client_id = c.id AND p.kind = h.kind AND p.due_at IS NOT NULL
-                            AND p.identifier <> h.identifier
-                    ) < CASE h.kind WHEN 'app_refresh'
-                        THEN \(BackgroundTaskKind.appRefresh.pendingMax)
-                        ELSE \(BackgroundTaskKind.processing.pendingMax) END
+                    AND \(hasRoom) AND \(condition)
             ) x
             ON CONFLICT (client_id, identifier) DO UPDATE SET
                 id = excluded.id, kind = excluded.kind, submitted_at = excluded.submitted_at,
@@ -181,20 +226,6 @@ extension BackgroundTaskRequestStore {
             ),
         ])
         return rows[0].isEmpty ? nil : rows[1].affectedCount
-    }
-
-    /// Cancels this very submission if it is still pending, and none that has replaced it.
-    ///
-    /// - Returns: whether it was pending.
-    package func cancelRequest(
-        _ pending: PendingRequest,
-        tenant: TenantID
-    ) async throws(StoreError) -> Bool {
-        let rows = try await database.run([
-            ClientStore.lock(pending.client, of: tenant),
-            Self.cancel(where: "q.id = \(pending.id.uuid) AND num_nulls(q.due_at) = 0"),
-        ])
-        return rows[1].affectedCount == 1
     }
 
     /// Returns the statement that removes the requests `q` of locked clients, with their timers.

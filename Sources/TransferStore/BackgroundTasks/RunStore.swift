@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -10,7 +10,7 @@ package struct RunStore: Sendable {
 }
 
 extension RunStore {
-    /// The number of rows that one call of ``pruneRuns(endedBefore:)`` removes.
+    /// The number of rows that one call of ``pruneRuns(endedBefore:notAfter:)`` removes.
     package static let pruneMax = 1000
 
     /// Returns a run.
@@ -273,8 +273,8 @@ extension RunStore {
                     WHERE \(condition) AND r.ended_at IS NOT NULL))))
             """,
             """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT r.id, 'run', \(nextLook("r")) FROM background_task_run r
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT r.id, 'run', r.tenant_id, \(nextLook("r")) FROM background_task_run r
             WHERE \(condition) AND r.ended_at IS NULL
             ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at, fence = NULL
             """,
@@ -321,18 +321,22 @@ extension RunStore {
         """
     }
 
-    /// Removes runs that ended before `retention`, at most ``pruneMax`` of them.
+    /// Removes runs that ended before `retention`, at most ``pruneMax`` of them; none ended longer
+    /// ago than at `latest`, however far ahead the database's clock is.
     ///
     /// The last run of an identifier stays while there is a request that waits for its interval.
     ///
     /// - Returns: the number of those removed.
-    package func pruneRuns(endedBefore retention: Duration) async throws(StoreError) -> Int {
+    package func pruneRuns(
+        endedBefore retention: Duration,
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
             WITH gone AS (
                 DELETE FROM background_task_run WHERE id = ANY (ARRAY(
                     SELECT r.id FROM background_task_run r
-                    WHERE r.ended_at < now()
+                    WHERE r.ended_at < least(now(), \(latest))
                             - \(retention.milliseconds) * interval '1 ms'
                         AND NOT r.must_cancel
                     ORDER BY r.ended_at LIMIT \(Self.pruneMax) FOR UPDATE SKIP LOCKED))

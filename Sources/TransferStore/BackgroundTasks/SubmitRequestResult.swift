@@ -13,4 +13,6 @@ package enum SubmitRequestResult: Sendable {
     case tooManyPending(BackgroundTaskKind)
     /// The kind of the handler has no use for a field of the request.
     case unfit(BackgroundTaskKind)
+    /// It may not wait, and would have to, for this reason if that is known.
+    case ineligible(RequestWait.Reason?)
 }

@@ -10,7 +10,7 @@ extension BulkOperationStore {
     /// The maximum number of tasks in one page.
     package static let pageMax = 1000
     /// The maximum number of operations found by one search.
-    package static let runningMax = 100
+    private static let runningMax = 100
     /// The number of tries of a page some of whose tasks keep moving between two tables.
     private static let triesMax = 20
     /// The factor by which a page becomes smaller that does not fit into the tenant's quota.
@@ -24,19 +24,51 @@ extension BulkOperationStore {
         let isRefused: Bool
     }
 
-    /// Returns operations that have not ended, each the first of its session, in order of their
-    /// identifiers.
+    /// Carries out a page of each operation that has not ended, each the first of its session.
+    ///
+    /// One that is blocked by others is left for later, and does not delay the rest. Tenants take
+    /// turns, as ``WaitingWork`` says.
+    ///
+    /// - Parameter page: carries out a page, and returns whether there may be another one.
+    /// - Returns: the number of pages; there may be more unless it is zero.
+    /// - Throws: why there were none.
+    package func advanceBulkOperations(
+        _ page: (RunningBulkOperation) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Int {
+        try await WaitingWork.advance(
+            inBatchesOf: Self.runningMax,
+            nextTenant: { last throws(StoreError) in
+                try await database.run(
+                    WaitingWork.selectTenant(
+                        of: "bulk_operation",
+                        by: "id",
+                        after: last,
+                        where: "w.finished_at IS NULL"
+                    )
+                ).first?.tenant("tenant_id")
+            },
+            { (tenant: TenantID, last: RunningBulkOperation?) throws(StoreError) in
+                try await runningBulkOperations(of: tenant, after: last?.id)
+            },
+            part: { operation throws(StoreError) in try await page(operation) ? 1 : 0 }
+        )
+    }
+
+    /// Returns a tenant's operations that have not ended, each the first of its session, in order
+    /// of their identifiers.
     package func runningBulkOperations(
-        after position: BulkOperationID?
+        of tenant: TenantID,
+        after position: BulkOperationID? = nil
     ) async throws(StoreError) -> [RunningBulkOperation] {
         try await database.fetch(
             RunningBulkOperation.self,
             """
-            SELECT o.id, o.tenant_id, o.session_id, o.verb, o.states, o.looked_through
-            FROM bulk_operation o
-            WHERE o.finished_at IS NULL AND o.id > \(position?.uuid ?? UUID.zero)
-                AND \(Self.isFirst)
-            ORDER BY o.id LIMIT \(Self.runningMax)
+            SELECT w.id, w.tenant_id, w.session_id, w.verb, w.states, w.looked_through
+            FROM bulk_operation w
+            WHERE w.finished_at IS NULL
+                AND \(WaitingWork.isOwner(of: tenant, by: "id", after: position?.uuid))
+                AND \(Self.isFirst("w"))
+            ORDER BY w.tenant_id, w.id LIMIT \(Self.runningMax)
             """
         )
     }
@@ -117,12 +149,16 @@ extension BulkOperationStore {
         )
     }
 
-    /// Whether no earlier operation of the session of `o` still runs.
-    private static let isFirst: Query = """
+    /// Whether no earlier operation of the session of `row` still runs.
+    private static func isFirst(_ row: Query) -> Query {
+        """
         NOT EXISTS (
             SELECT 1 FROM bulk_operation e
-            WHERE e.session_id = o.session_id AND e.id < o.id AND e.finished_at IS NULL)
+            -- Not a condition that the index of all running ones serves too.
+            WHERE e.session_id = \(row).session_id AND e.id < \(row).id
+                AND num_nulls(e.finished_at) = 1)
         """
+    }
 
     /// Offers `op(id, created_at, reason)`, with the reason why it can no longer be carried out.
     private static func lock(_ operation: RunningBulkOperation) -> Query {
@@ -138,7 +174,7 @@ extension BulkOperationStore {
             FROM bulk_operation o
             LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[o.session_id])
             WHERE o.id = \(operation.id.uuid) AND o.looked_through = \(operation.position)
-                AND o.finished_at IS NULL AND \(isFirst)
+                AND num_nulls(o.finished_at) = 1 AND \(isFirst("o"))
             FOR NO KEY UPDATE OF o SKIP LOCKED
         )
         """

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -94,17 +94,20 @@ extension BulkOperationStore {
         return try await bulkOperation(tenant: tenant, id: id)
     }
 
-    /// Removes operations that ended longer ago than `age`.
+    /// Removes operations that ended longer ago than `age`; none ended longer ago than at `latest`,
+    /// however far ahead the database's clock is.
     ///
     /// - Returns: the number of those that were removed, at most ``pruneMax``.
-    package func pruneBulkOperations(olderThan age: Duration = retention) async throws(StoreError)
-        -> Int
-    {
+    package func pruneBulkOperations(
+        olderThan age: Duration = retention,
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         try await database.run(
             """
             DELETE FROM bulk_operation WHERE id = ANY (ARRAY(
                 SELECT id FROM bulk_operation
-                WHERE finished_at < now() - \(age.milliseconds) * interval '1 ms'
+                WHERE finished_at
+                    < least(now(), \(latest)) - \(age.milliseconds) * interval '1 ms'
                 ORDER BY finished_at LIMIT \(Self.pruneMax)))
             RETURNING id
             """

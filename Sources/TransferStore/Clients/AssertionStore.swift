@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -10,7 +10,7 @@ package struct AssertionStore: Sendable {
 }
 
 extension AssertionStore {
-    /// The number of rows that one call of ``pruneAssertions(endedBefore:)`` removes.
+    /// The number of rows that one call of ``pruneAssertions(endedBefore:notAfter:)`` removes.
     package static let pruneMax = 1000
 
     /// Begins an assertion of a running client, unless it has begun already under that identifier.
@@ -126,15 +126,19 @@ extension AssertionStore {
         )
     }
 
-    /// Removes assertions that ended before `retention`, at most ``pruneMax`` of them.
+    /// Removes assertions that ended before `retention`, at most ``pruneMax`` of them; none ended
+    /// longer ago than at `latest`, however far ahead the database's clock is.
     ///
     /// - Returns: the number of those removed.
-    package func pruneAssertions(endedBefore retention: Duration) async throws(StoreError) -> Int {
+    package func pruneAssertions(
+        endedBefore retention: Duration,
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Int {
         try await database.run(
             """
             DELETE FROM assertion WHERE id = ANY (ARRAY(
                 SELECT a.id FROM assertion a
-                WHERE a.ended_at < now()
+                WHERE a.ended_at < least(now(), \(latest))
                     - \(retention.milliseconds) * interval '1 ms'
                 ORDER BY a.ended_at LIMIT \(Self.pruneMax) FOR UPDATE SKIP LOCKED))
             """

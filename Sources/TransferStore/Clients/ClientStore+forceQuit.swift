@@ -5,9 +5,6 @@ package import TransferModel
 extension ClientStore {
     /// The number of sessions whose first page is cancelled before a force-quit is answered.
     private static let forceQuitSessionsMax = 20
-    /// The number of rounds of remaining cancellations that a launch runs before it reports the
-    /// service unavailable.
-    private static let launchRoundsMax = 20
     /// The number of tries of a launch whose client changes meanwhile.
     private static let launchTriesMax = 20
 
@@ -46,8 +43,8 @@ extension ClientStore {
                 FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
                 RETURNING p.session_id, p.outstanding
             )
-            INSERT INTO cancellation (session_id)
-            SELECT session_id FROM marked WHERE outstanding > 0
+            INSERT INTO cancellation (session_id, tenant_id)
+            SELECT session_id, \(tenant.uuid) FROM marked WHERE outstanding > 0
             ON CONFLICT (session_id) DO NOTHING
             """,
             """
@@ -78,14 +75,14 @@ extension ClientStore {
                 FROM ended e
                 WHERE NOT e.is_accepted AND num_nulls(e.occurrence_at) = 0
                     AND q.id = ANY (ARRAY[e.request_id])
-                RETURNING q.id, q.due_at
+                RETURNING q.id, q.tenant_id, q.due_at
             ),
             \(TimerStore.freed),
             look AS (
-                INSERT INTO timer (subject, kind, due_at)
-                SELECT id, 'request', due_at FROM returned
+                INSERT INTO timer (subject, kind, tenant_id, due_at)
+                SELECT id, 'request', tenant_id, due_at FROM returned
                 UNION ALL
-                SELECT id, 'request', due_at FROM freed
+                SELECT id, 'request', tenant_id, due_at FROM freed
                 ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
             )
             DELETE FROM timer WHERE subject = ANY (ARRAY(SELECT e.id FROM ended e))
@@ -98,10 +95,10 @@ extension ClientStore {
                     waits_since = clock_timestamp()
                 WHERE q.due_at IS NULL AND q.client_id = (
                     SELECT c.id FROM client c WHERE \(Self.isNamed(id, tenant)))
-                RETURNING q.id
+                RETURNING q.id, q.tenant_id
             )
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT id, 'request', clock_timestamp() FROM again
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT id, 'request', tenant_id, clock_timestamp() FROM again
             ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
             """,
             Self.takeDeliveries(of: id, tenant),
@@ -128,7 +125,7 @@ extension ClientStore {
     ///
     /// - Returns: the client as it then is, unchanged when it is being removed, or nil when the
     ///   tenant has none of that name.
-    /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
+    /// - Throws: ``StoreError/forceQuitInProgress`` while much of the force-quit is still to be
     ///   done.
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
         for _ in 0..<Self.launchTriesMax {
@@ -196,7 +193,9 @@ extension ClientStore {
     /// Locks the counters of a client's living sessions in the order used everywhere; offers
     /// `locked`.
     ///
-    /// A session that has ended takes no tasks, and those it has left are being cancelled.
+    /// All of them, which may be some more than the quota has room for: sessions made at the same
+    /// time are not counted by each other. A session that has ended takes no tasks, and those it
+    /// has left are being cancelled.
     private static func lockLiving(
         of client: ClientID,
         _ tenant: TenantID,
@@ -204,7 +203,7 @@ extension ClientStore {
     ) -> Query {
         """
         living AS MATERIALIZED (
-            \(selectLiving("x.id", of: client, tenant)) LIMIT \(Quota.sessionsMax)
+            \(selectLiving("x.id", of: client, tenant))
         ),
         locked AS MATERIALIZED (
             SELECT p.session_id FROM session_progress p
@@ -215,22 +214,28 @@ extension ClientStore {
     }
 
     /// Cancels the outstanding tasks of a client that was force-quit, except those being published.
+    ///
+    /// - Throws: ``StoreError/forceQuitInProgress`` when its time is over.
     private func finishForceQuit(
         of client: ClientID,
         _ tenant: TenantID
     ) async throws(StoreError) {
-        for _ in 0..<Self.launchRoundsMax {
+        let end = ContinuousClock.now + database.settings.launchWaitMax
+        var isLate = false
+        while true {
             let sessions = try await sessionsToCancel(
                 of: client,
                 tenant,
                 limit: CancellationStore.cancellationSessionsMax
             )
             if sessions.isEmpty { return }
-            for session in sessions {
+            // After a page at least, so that a client which asks again and again gets to the end.
+            if isLate { throw .forceQuitInProgress }
+            for session in sessions where !isLate {
                 _ = try await CancellationStore(database).cancelPage(of: session, waits: true)
+                isLate = end <= .now
             }
         }
-        throw .unavailable(PostgresError(decoding: "a client's force-quit is still at work"))
     }
 
     /// Returns the sessions of a force-quit client that still have tasks to cancel.
@@ -243,11 +248,11 @@ extension ClientStore {
             """
             -- No joins, which might look at all sessions of the client.
             SELECT c.session_id FROM cancellation c
-            WHERE (SELECT s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-                    FROM session s WHERE s.id = c.session_id)
+            WHERE c.tenant_id = \(tenant.uuid)
+                AND (SELECT s.client = \(client.name) FROM session s WHERE s.id = c.session_id)
                 AND (SELECT p.is_force_quit AND \(CancellationStore.isAnyLeft)
                     FROM session_progress p WHERE p.session_id = c.session_id)
-            ORDER BY c.session_id LIMIT \(limit)
+            ORDER BY c.tenant_id, c.session_id LIMIT \(limit)
             """
         )
         return try rows.map { row throws(StoreError) in try row.session("session_id") }

@@ -188,8 +188,8 @@ extension ClientStore {
     static func setTimers(of condition: Query) -> [Query] {
         [
             """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT c.id, 'client', CASE
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT c.id, 'client', c.tenant_id, CASE
                 WHEN a.held = 0 THEN c.grace_ends_at
                 WHEN a.unwarned > 0 THEN c.assertions_end_at
                     - \(Assertion.notice.milliseconds) * interval '1 ms'

@@ -72,7 +72,9 @@ extension ClientStore {
 
     /// The columns of a client `c`.
     static let clientColumns: Query = """
-        c.id, c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at, c.removed_at
+        c.id, c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at, c.removed_at,
+        coalesce((SELECT p.last_sequence FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY[c.id])), 0) AS last_event_sequence
         """
 }
 
@@ -81,6 +83,7 @@ extension Client: RowDecodable {
         self.init(
             id: try row.client("identifier"),
             log: try row.session("id"),
+            lastEventSequence: try row.decode("last_event_sequence"),
             kind: try row.word("kind"),
             lifecycle: try row.word("lifecycle"),
             lifecycleChangedAt: try row.decode("lifecycle_changed_at"),

@@ -15,19 +15,19 @@ extension ResumptionStore {
     /// more subscriptions than that hear of each session; those of subscriptions to single sessions
     /// are looked up in addition.
     package static let resumedMax = 2000
-    /// The number of clients found by one search.
-    private static let resumedClientsMax = 100
 
     /// Makes a page of the deliveries due of each client that was launched after a force-quit.
     ///
-    /// A client that is blocked by others is left for the next call, and does not delay the rest.
+    /// A client that is blocked by others is left for later, and does not delay the rest. Tenants
+    /// take turns, as ``WaitingWork`` says.
     ///
     /// - Returns: whether there are more pages.
     /// - Throws: why nothing could be done.
     package func resumeDeliveries() async throws(StoreError) -> Bool {
         try await WaitingWork.advance(
-            inBatchesOf: Self.resumedClientsMax,
-            resumptions(after:)
+            "client_resumption",
+            by: "client_id",
+            in: database
         ) { client throws(StoreError) in
             try await resumeDeliveries(of: client) ? 1 : 0
         } > 0
@@ -39,17 +39,6 @@ extension ResumptionStore {
     /// throws the reason if that fails.
     func beginResuming(_ client: UUID) async {
         do throws(StoreError) { _ = try await resumeDeliveries(of: client) } catch {}
-    }
-
-    /// Returns clients whose deliveries may still wait for their launch, in order.
-    private func resumptions(after position: UUID?) async throws(StoreError) -> [UUID] {
-        let rows = try await database.run(
-            """
-            SELECT client_id FROM client_resumption WHERE client_id > \(position ?? UUID.zero)
-            ORDER BY client_id LIMIT \(Self.resumedClientsMax)
-            """
-        )
-        return try rows.map { row throws(StoreError) in try row.decode("client_id") }
     }
 
     /// Makes the waiting deliveries of a page of a client's sessions due, the newest first, and
@@ -130,8 +119,9 @@ extension ResumptionStore {
         return [
             // Before the deliveries, as for each page.
             """
-            INSERT INTO client_resumption (client_id, launched_at, resumed_before)
-            SELECT c.id, clock_timestamp(), \(UUID.last) FROM client c WHERE \(isActive)
+            INSERT INTO client_resumption (client_id, tenant_id, launched_at, resumed_before)
+            SELECT c.id, c.tenant_id, clock_timestamp(), \(UUID.last) FROM client c
+            WHERE \(isActive)
             ON CONFLICT (client_id) DO UPDATE SET
                 launched_at = excluded.launched_at, resumed_before = excluded.resumed_before
             """,

@@ -62,6 +62,18 @@ package final class Database: Sendable {
         return try rows.first?.decode("version") ?? ""
     }
 
+    /// Returns the names of the server's settings with which its crash may lose or spoil what was
+    /// committed.
+    package func lossySettings() async throws(StoreError) -> [String] {
+        try await run(
+            """
+            SELECT name FROM pg_settings
+            WHERE name = ANY (ARRAY['fsync', 'full_page_writes']) AND setting = 'off'
+            ORDER BY name
+            """
+        ).map { row throws(StoreError) in try row.decode("name") }
+    }
+
     func run(_ query: Query) async throws(StoreError) -> StoredRows {
         if !AuditSlot.current.isEmpty { return try await run([query])[0] }
         return StoredRows(

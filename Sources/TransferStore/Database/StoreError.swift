@@ -8,6 +8,9 @@ package enum StoreError: Error, Sendable {
     case unavailable(PostgresError)
     /// A request with the same idempotency key is still in progress.
     case idempotencyKeyInUse
+    /// Much of a client's force-quit is still to be done before it can be launched; the same call
+    /// may work soon.
+    case forceQuitInProgress
     /// The tenant has reached its limit; nothing was stored.
     case quotaExceeded(Quota)
     /// The database refused for a reason that is a defect of this program.
@@ -17,7 +20,7 @@ package enum StoreError: Error, Sendable {
     package var reason: String {
         switch self {
         case .unavailable(let error), .defect(let error): error.reason
-        case .idempotencyKeyInUse, .quotaExceeded: description
+        case .idempotencyKeyInUse, .forceQuitInProgress, .quotaExceeded: description
         }
     }
 
@@ -47,6 +50,7 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error)"
         case .idempotencyKeyInUse: "a request with the same idempotency key is still at work"
+        case .forceQuitInProgress: "a client's force-quit is still at work"
         case .quotaExceeded(let quota):
             "the tenant has its \(quota.maximum) \(quota.limit.rawValue)"
         case .defect(let error): "the database refused: \(error)"
@@ -57,7 +61,7 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
     package var debugDescription: String {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error.debugDescription)"
-        case .idempotencyKeyInUse, .quotaExceeded: description
+        case .idempotencyKeyInUse, .forceQuitInProgress, .quotaExceeded: description
         case .defect(let error): "the database refused: \(error.debugDescription)"
         }
     }

@@ -15,6 +15,9 @@ package struct StoreSettings: Sendable {
     /// The longest wait of a submission for a transaction that it shares with others.
     package var submissionWaitMax: Duration = SubmissionGroupBounds().waitMax
 
+    /// The longest time for which a launch carries out what is left of a force-quit.
+    package var launchWaitMax: Duration = .seconds(5)
+
     /// The newest migration that this program knows, which its workers report to others.
     package var schemaVersion = 0
 

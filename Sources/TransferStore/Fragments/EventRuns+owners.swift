@@ -90,7 +90,7 @@ extension EventRuns {
     static func tellPending(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         WITH living AS MATERIALIZED (
-            \(ClientStore.selectLiving("x.id", of: client, tenant)) LIMIT \(Quota.sessionsMax)
+            \(ClientStore.selectLiving("x.id", of: client, tenant))
         ),
         locked AS MATERIALIZED (
             SELECT p.session_id FROM session_progress p

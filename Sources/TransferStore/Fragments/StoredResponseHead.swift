@@ -9,6 +9,7 @@ enum StoredResponseHead {
     private static let truncated = ":truncated"
     private static let fileName = ":file-name"
     private static let finalURL = ":final-url"
+    private static let bytesToSend = ":bytes-to-send"
     private static let checksum = ":checksum"
     private static let file = ":file"
 
@@ -26,6 +27,7 @@ enum StoredResponseHead {
         if result.isTruncated { add(truncated, "1") }
         if let name = result.suggestedFileName { add(fileName, name) }
         if let url = result.finalURL { add(finalURL, url) }
+        if let count = result.bytesToSend { add(bytesToSend, "\(count)") }
         for sum in result.checksums { add(checksum, "\(sum.algorithm.rawValue) \(sum)") }
         if let file = result.file { add(Self.file, "\(file.inode) \(file.bornAtNanoseconds)") }
         for field in result.fields.fields { add(field.name, field.value) }
@@ -41,6 +43,7 @@ enum StoredResponseHead {
         var isTruncated = false
         var suggestedFileName: String?
         var url: String?
+        var countToSend: Int64?
         var checksums: [Checksum] = []
         var identity: FileIdentity?
         var fields: [HTTPHeader] = []
@@ -58,6 +61,7 @@ enum StoredResponseHead {
             case truncated: isTruncated = true
             case fileName: suggestedFileName = value
             case finalURL: url = value
+            case bytesToSend: countToSend = try Self.count(value)
             case checksum: checksums.append(try Self.checksum(value))
             case file: identity = try Self.identity(value)
             default: fields.append(HTTPHeader(name: name, value: value))
@@ -71,9 +75,17 @@ enum StoredResponseHead {
             isTruncated: isTruncated,
             suggestedFileName: suggestedFileName,
             finalURL: url,
+            bytesToSend: countToSend,
             checksums: checksums,
             file: identity
         )
+    }
+
+    private static func count(_ value: String) throws(StoreError) -> Int64 {
+        guard let count = Int64(value) else {
+            throw StoreError(decoding: "a stored response has no count in its line")
+        }
+        return count
     }
 
     private static func identity(_ value: String) throws(StoreError) -> FileIdentity {

@@ -39,6 +39,9 @@ extension ErasureStore {
     /// such as a task that continues with their bytes, may be many. None has waited for subscribers
     /// longer than at `latest`, however far ahead the database's clock is.
     ///
+    /// Each of those that can be erased has a share of a call, however many tasks the others have;
+    /// what is left of it is for the first ones.
+    ///
     /// - Returns: ended tasks whose files are to be removed, at most ``erasureTasksMax``.
     package func tasksToErase(
         after position: SessionID? = nil,
@@ -48,6 +51,7 @@ extension ErasureStore {
         let rows = try await database.run([
             """
             WITH \(erasable),
+            \(Self.divided("SELECT t.id FROM task t WHERE t.session_id = e.session_id")),
             gone AS (
                 DELETE FROM resume_data WHERE id = ANY (ARRAY(
                     SELECT r.id
@@ -58,10 +62,7 @@ extension ErasureStore {
                         AND t.session_id IN (SELECT e.session_id FROM erasable e))
                     -- What failed tasks left for themselves, of as many tasks as one call erases.
                     || ARRAY(
-                        SELECT t.id FROM erasable e CROSS JOIN LATERAL (
-                            SELECT t.id FROM task t WHERE t.session_id = e.session_id
-                            LIMIT \(Self.erasureTasksMax)) t
-                        LIMIT \(Self.erasureTasksMax)))
+                        SELECT d.id FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)))
                 RETURNING part_fence, source_task_id
             )
             INSERT INTO abandoned_part (fence, task_id)
@@ -69,21 +70,19 @@ extension ErasureStore {
             """,
             """
             WITH \(erasable),
-            \(Self.needed)
-            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence,
-                NULL::timestamptz AS finished_at
-            -- In no order, or all tasks of all sessions might be read in it for those of a few.
-            FROM erasable e CROSS JOIN LATERAL (
+            \(Self.needed),
+            \(Self.divided("""
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
                     t.kind = 'download' AND t.destination_path IS NULL AS has_result,
-                    (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id)
+                    (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id) AS part_fence
                 FROM task t
                 -- Not a join, which might read all tasks in the order of their keys.
                 WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
                     AND (SELECT r.id FROM resume_data r WHERE r.id = t.id) IS NULL
-                LIMIT \(Self.erasureTasksMax)
-            ) t
-            LIMIT \(Self.erasureTasksMax)
+                """))
+            SELECT d.id, d.tenant_id, d.upload_is_staged, d.has_result, d.part_fence,
+                NULL::timestamptz AS finished_at
+            FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)
             """,
         ])
         return try rows[1].map { row throws(StoreError) in try TaskRemains(row) }
@@ -243,6 +242,36 @@ extension ErasureStore {
                         SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
                         WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
                             AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
+        )
+        """
+    }
+
+    /// Returns CTEs that offer `divided`, tasks of the erasable sessions: in the order of `place`,
+    /// the share of each session comes first.
+    ///
+    /// - Parameter tasks: selects the tasks of the session of `e`, with their `id`.
+    /// - Returns: the CTEs, which read those of `erasable`.
+    private static func divided(_ tasks: Query) -> Query {
+        """
+        share AS MATERIALIZED (
+            -- In no order, or all tasks of all sessions might be read in it for those of a few.
+            SELECT t.*, 1 AS place FROM erasable e CROSS JOIN LATERAL (
+                \(tasks)
+                LIMIT (SELECT \(Int64(erasureTasksMax)) / greatest(count(*), 1) FROM erasable)
+            ) t
+        ),
+        rest AS MATERIALIZED (
+            SELECT t.*, 2 AS place FROM erasable e CROSS JOIN LATERAL (
+                \(tasks) LIMIT \(erasureTasksMax)
+            ) t
+            -- Nothing is read when the shares are all of it.
+            LIMIT (SELECT CASE WHEN count(*) < \(Int64(erasureTasksMax))
+                THEN \(Int64(erasureTasksMax)) ELSE 0 END FROM share)
+        ),
+        divided AS (
+            SELECT s.* FROM share s
+            UNION ALL
+            SELECT r.* FROM rest r WHERE r.id NOT IN (SELECT s.id FROM share s)
         )
         """
     }

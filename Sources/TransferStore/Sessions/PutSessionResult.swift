@@ -7,6 +7,9 @@ package enum PutSessionResult: Sendable {
     case updated(Session)
     /// The condition is not met; nothing was stored.
     case conditionFailed
+    /// The session existed with another configuration, which was not to be changed; nothing was
+    /// stored.
+    case configurationDiffers
     /// The tenant has no such client; nothing was stored.
     case unknownClient
     /// The client is an extension, whose sessions name a container; nothing was stored.

@@ -66,11 +66,11 @@ extension SessionStore {
             UPDATE session s SET invalidated_at = now()
             FROM counter c
             WHERE c.is_ended AND s.id = ANY (ARRAY[c.session_id]) AND \(Fragment.isLivingByKey)
-            RETURNING s.id, s.kind
+            RETURNING s.id, s.tenant_id, s.kind
         ),
         -- One is there already when the client was force-quit before, and serves for both.
         cancellation_row AS (
-            INSERT INTO cancellation (session_id) SELECT id FROM ended
+            INSERT INTO cancellation (session_id, tenant_id) SELECT id, tenant_id FROM ended
             ON CONFLICT (session_id) DO NOTHING
         ),
         erasure_row AS (

@@ -15,7 +15,8 @@ extension SessionStore {
     /// one, a new session has the defaults and a living one keeps its own.
     ///
     /// Without a `kind`, a new session is a background session. A living session of another kind
-    /// than `kind` is not changed. If `condition` is not met, nothing is stored.
+    /// than `kind` is not changed. If `condition` is not met, nothing is stored. Unless
+    /// `mayChange`, a living session is not changed either, and another configuration is refused.
     ///
     /// Of parallel calls, exactly one creates the session.
     package func putSession(
@@ -24,7 +25,8 @@ extension SessionStore {
         identifier: String,
         kind: Session.Kind? = nil,
         configuration given: SessionConfiguration?,
-        if condition: RevisionCondition = .none
+        if condition: RevisionCondition = .none,
+        mayChange: Bool = true
     ) async throws(StoreError) -> PutSessionResult {
         let id = UUID.version7()
         let configuration = given ?? SessionConfiguration()
@@ -97,7 +99,7 @@ extension SessionStore {
                     max_connections_per_host = excluded.max_connections_per_host,
                     is_discretionary = excluded.is_discretionary,
                     revision = s.revision + 1
-                WHERE \(given != nil) AND (\(kind == nil) OR s.kind = excluded.kind)
+                WHERE \(given != nil && mayChange) AND (\(kind == nil) OR s.kind = excluded.kind)
                     AND \(Fragment.hasRevision("s.revision", condition))
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
             ),
@@ -127,10 +129,14 @@ extension SessionStore {
         if let change = rows[2].first {
             return try change.decode("is_created") ? .created(session) : .updated(session)
         }
-        // It was not changed, for one of two reasons or because nothing was given.
-        let isOfKind = kind.map { $0 == session.kind } ?? true
-        let isMet = condition.revisions?.contains(session.revision) ?? true
-        return isOfKind && !isMet ? .conditionFailed : .updated(session)
+        // It was not changed, for one of three reasons or because nothing was given.
+        guard kind.map({ $0 == session.kind }) ?? true else { return .updated(session) }
+        guard condition.revisions?.contains(session.revision) ?? true else {
+            return .conditionFailed
+        }
+        // Its headers are sealed, so they cannot be compared in SQL.
+        let isEqual = given.map { $0 == session.configuration } ?? true
+        return mayChange || isEqual ? .updated(session) : .configurationDiffers
     }
 
     /// Gives a session another configuration, unless it was changed or ended since it was read.

@@ -106,7 +106,7 @@ extension StoreError {
         // The statement or the wait for a lock reached its time limit, and the server has undone
         // it.
         case .unavailable(let error): ["57014", "55P03"].contains(error.sqlState)
-        case .idempotencyKeyInUse, .quotaExceeded: true
+        case .idempotencyKeyInUse, .forceQuitInProgress, .quotaExceeded: true
         }
     }
 }

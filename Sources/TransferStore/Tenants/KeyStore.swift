@@ -23,6 +23,7 @@ extension KeyStore {
             StoredAPIKey.self,
             """
             SELECT tenant_id, secret_sha256, scopes, revoked_at IS NOT NULL AS is_revoked,
+                expires_at,
                 ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000)::bigint
                     AS expires_in_ms,
                 coalesce(\(Self.isUseDue), true) AS is_use_due,
@@ -123,6 +124,7 @@ extension StoredAPIKey: RowDecodable {
             isRevoked: try row.decode("is_revoked"),
             expiresIn: try row.decodeIfPresent("expires_in_ms", as: Int64.self)
                 .map { .milliseconds($0) },
+            expiresAt: try row.decodeIfPresent("expires_at"),
             isUseDue: try row.decode("is_use_due"),
             requestsPerSecondMax: try row.decodeIfPresent(
                 "requests_per_second_max",

@@ -1,3 +1,4 @@
+package import Foundation
 package import TransferModel
 
 /// The stored part of an API key.
@@ -12,6 +13,8 @@ package struct StoredAPIKey: Sendable {
     package let isRevoked: Bool
     /// The time until the key expires, by the database's clock; nil for never.
     package let expiresIn: Duration?
+    /// The time from which the key is refused; nil for never.
+    package let expiresAt: Date?
     /// Whether the recorded last use is at least ``KeyStore/useInterval`` ago.
     package let isUseDue: Bool
     /// The requests that the tenant may send to an instance in a second; nil for any number.
@@ -27,6 +30,7 @@ package struct StoredAPIKey: Sendable {
         scopes: Set<KeyScope> = KeyScope.defaults,
         isRevoked: Bool = false,
         expiresIn: Duration? = nil,
+        expiresAt: Date? = nil,
         isUseDue: Bool = false,
         requestsPerSecondMax: Int? = nil,
         ownRequestsPerSecondMax: Int? = nil,
@@ -37,6 +41,7 @@ package struct StoredAPIKey: Sendable {
         self.scopes = scopes
         self.isRevoked = isRevoked
         self.expiresIn = expiresIn
+        self.expiresAt = expiresAt
         self.isUseDue = isUseDue
         self.requestsPerSecondMax = requestsPerSecondMax
         self.ownRequestsPerSecondMax = ownRequestsPerSecondMax

@@ -6,17 +6,48 @@ extension TenantStore {
     /// The most tenants that may have rules of their own, because every instance keeps them all.
     package static let egressRulesMax: Int64 = 10_000
 
-    /// Returns the rules of all tenants that have some.
-    package func egressRules() async throws(StoreError) -> [TenantID: EgressRules] {
+    /// The rules of a tenant, with the version of the row that they were read from.
+    package struct VersionedRules: Equatable, Sendable {
+        package let version: String
+        package let rules: EgressRules
+    }
+
+    /// Returns the versions of the rules of all tenants that have some; a change of the rules
+    /// changes the version.
+    ///
+    /// It is the transaction that wrote the row (`xmin`), so that the rules themselves, which may
+    /// be long, are not read for it. Whatever else is changed of the tenant changes it, too.
+    package func egressVersions() async throws(StoreError) -> [TenantID: String] {
         let rows = try await database.run(
             """
-            SELECT n.id, n.egress_rules::text AS egress_rules FROM tenant n
+            SELECT n.id, n.xmin::text AS version FROM tenant n
             WHERE n.egress_rules IS NOT NULL
             """
         )
-        var rules: [TenantID: EgressRules] = [:]
+        var versions: [TenantID: String] = [:]
         for row in rows {
-            rules[try row.tenant("id")] = EgressRules(stored: try row.decode("egress_rules"))
+            versions[try row.tenant("id")] = try row.decode("version", as: String.self)
+        }
+        return versions
+    }
+
+    /// Returns the rules of those of the tenants that have some.
+    package func egressRules(
+        of tenants: [TenantID]
+    ) async throws(StoreError) -> [TenantID: VersionedRules] {
+        let rows = try await database.run(
+            """
+            SELECT n.id, n.xmin::text AS version, n.egress_rules::text AS egress_rules
+            FROM tenant n
+            WHERE n.id = ANY (\(tenants.map(\.uuid))) AND n.egress_rules IS NOT NULL
+            """
+        )
+        var rules: [TenantID: VersionedRules] = [:]
+        for row in rows {
+            rules[try row.tenant("id")] = VersionedRules(
+                version: try row.decode("version"),
+                rules: EgressRules(stored: try row.decode("egress_rules"))
+            )
         }
         return rules
     }

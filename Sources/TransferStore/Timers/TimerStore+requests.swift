@@ -5,58 +5,97 @@ package import TransferModel
 extension TimerStore {
     /// Returns the requests whose time has come, with what decides about them.
     ///
-    /// Nothing is locked: ``decide(_:)`` makes only decisions that still apply. With `only`, nothing
-    /// else than that request is looked at.
-    package func dueRequests(
-        only: BackgroundTaskRequestID? = nil
-    ) async throws(StoreError) -> [DueRequest] {
-        let due = Self.due(
-            "'request'",
-            and: only.map { "t.subject = \($0.uuid)" } ?? "true"
-        )
+    /// Nothing is locked: ``decide(_:)`` makes only decisions that still apply.
+    package func dueRequests() async throws(StoreError) -> [DueRequest] {
         let rows = try await database.run(
             """
             SELECT q.id, q.client_id, q.kind, q.launches, q.waits_for, q.occurrence_at,
                 q.recurrence, q.min_interval_ms, q.requires_network, q.requires_power,
-                now() AS now, c.lifecycle = 'force_quit' AS is_force_quit,
-                NOT n.are_background_tasks_on AS is_disabled, n.capacity = 'idle' AS is_idle,
-                (SELECT h.last_launched_at FROM background_task_handler h
-                    WHERE h.client_id = q.client_id AND h.identifier = q.identifier)
-                    AS last_launched_at,
-                EXISTS (
-                    SELECT 1 FROM background_task_run r
-                    WHERE r.client_id = q.client_id AND r.identifier = q.identifier
-                        AND r.ended_at IS NULL) AS is_running,
-                (SELECT count(*) FROM background_task_run r
-                    WHERE r.client_id = q.client_id AND r.ended_at IS NULL) AS open_runs,
-                coalesce((\(Self.hasOnlyDisabledHearers)), false) AS is_unheard
-            FROM (\(due)) t
+                \(Self.facts(of: "q.identifier"))
+            FROM (\(Self.due("'request'"))) t
             JOIN background_task_request q ON q.id = ANY (ARRAY[t.subject])
             JOIN client c ON c.id = ANY (ARRAY[q.client_id])
             JOIN tenant n ON n.id = ANY (ARRAY[q.tenant_id])
             """
         )
         var requests: [DueRequest] = []
-        var unreadable: [UUID] = []
+        var unreadable: [BackgroundTaskRequestID] = []
         for row in rows {
             do throws(StoreError) {
                 requests.append(try DueRequest(row))
             } catch {
-                unreadable.append(try row.decode("id"))
+                unreadable.append(BackgroundTaskRequestID(try row.decode("id")))
             }
         }
         if !unreadable.isEmpty { try await putOff(unreadable) }
         return requests
     }
 
-    /// Puts requests off that this release cannot read, as after a downgrade, so that they hold up
-    /// no others.
-    private func putOff(_ requests: [UUID]) async throws(StoreError) {
+    /// Returns a request that may not wait as it would be if it were submitted and due now; nil when
+    /// the tenant has no such client.
+    package func immediateRequest(
+        _ request: BackgroundTaskRequest,
+        _ id: BackgroundTaskRequestID,
+        of client: ClientID,
+        tenant: TenantID
+    ) async throws(StoreError) -> DueRequest? {
+        let rows = try await database.run(
+            """
+            SELECT c.id AS client_id, \(Self.facts(of: "\(request.identifier.name)"))
+            FROM client c JOIN tenant n ON n.id = ANY (ARRAY[c.tenant_id])
+            WHERE \(ClientStore.isNamed(client, tenant))
+            """
+        )
+        guard let row = rows.first else { return nil }
+        let facts = try DueRequest.Facts(row)
+        return DueRequest(
+            id: id,
+            clientID: try row.decode("client_id"),
+            kind: .continuedProcessing,
+            launches: 0,
+            reason: .date,
+            occurrenceAt: facts.now,
+            recurrence: nil,
+            minInterval: request.minInterval,
+            requiresNetworkConnectivity: request.requiresNetworkConnectivity,
+            requiresExternalPower: request.requiresExternalPower,
+            facts: facts
+        )
+    }
+
+    /// The columns of what decides about a launch of an identifier of a client `c` of a tenant `n`.
+    private static func facts(of identifier: Query) -> Query {
+        """
+        now() AS now, c.lifecycle = 'force_quit' AS is_force_quit,
+        NOT n.are_background_tasks_on AS is_disabled, n.capacity = 'idle' AS is_idle,
+        (SELECT h.last_launched_at FROM background_task_handler h
+            WHERE h.client_id = c.id AND h.identifier = \(identifier)) AS last_launched_at,
+        \(openRuns(of: identifier)),
+        coalesce((\(hasOnlyDisabledHearers)), false) AS is_unheard
+        """
+    }
+
+    /// The columns of how much runs of a client `c`: `is_running`, whether the identifier does, and
+    /// `open_runs`, the number of all.
+    static func openRuns(of identifier: Query) -> Query {
+        """
+        -- Not EXISTS, for which all open runs might be read.
+        (SELECT r.id FROM background_task_run r
+            WHERE r.client_id = c.id AND r.identifier = \(identifier)
+                AND r.ended_at IS NULL) IS NOT NULL AS is_running,
+        (SELECT count(*) FROM background_task_run r
+            WHERE r.client_id = c.id AND r.ended_at IS NULL) AS open_runs
+        """
+    }
+
+    /// Puts requests off that cannot be decided here, such as those that this release cannot read
+    /// after a downgrade, so that they hold up no others.
+    package func putOff(_ requests: [BackgroundTaskRequestID]) async throws(StoreError) {
         _ = try await database.run(
             """
             UPDATE timer SET due_at = clock_timestamp()
                 + \(DecisionColumns.lookInterval.milliseconds) * interval '1 ms'
-            WHERE subject = ANY (\(requests))
+            WHERE subject = ANY (\(requests.map(\.uuid)))
             """
         )
     }
@@ -85,47 +124,107 @@ extension TimerStore {
         coalesce(b.event_types && ARRAY['background_task.launch', 'background_task.*'], true)
         """
 
+    /// Makes the requests of a tenant due that wait for one of `reasons`.
+    ///
+    /// - Returns: the statement; it locks nothing, because looking once too often does nothing.
+    static func makeDue(waitingFor reasons: [RequestWait.Reason], of tenant: TenantID) -> Query {
+        """
+        UPDATE timer SET due_at = clock_timestamp()
+        WHERE subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                WHERE q.tenant_id = \(tenant.uuid)
+                    AND q.waits_for = ANY (\(reasons.map(\.rawValue)))
+                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')))
+            AND due_at > clock_timestamp()
+        """
+    }
+
+    /// Makes a page of all requests due that wait for the network.
+    ///
+    /// - Returns: the number of these requests; more may wait.
+    package func releaseForNetwork() async throws(StoreError) -> Int {
+        try await database.run(
+            """
+            UPDATE timer SET due_at = clock_timestamp()
+            WHERE subject = ANY (ARRAY(
+                SELECT q.id FROM background_task_request q
+                JOIN timer t ON t.subject = q.id AND t.due_at > clock_timestamp()
+                WHERE q.waits_for = 'network'
+                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')
+                LIMIT \(Self.turnMax)))
+            """
+        ).affectedCount
+    }
+}
+
+extension DueRequest: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        self.init(
+            id: BackgroundTaskRequestID(try row.decode("id")),
+            clientID: try row.decode("client_id"),
+            kind: try row.word("kind"),
+            launches: try row.decode("launches"),
+            reason: try row.word("waits_for"),
+            occurrenceAt: try row.decode("occurrence_at"),
+            recurrence: try row.recurrence("recurrence"),
+            minInterval: try row.decodeIfPresent("min_interval_ms", as: Int64.self)
+                .map { .milliseconds($0) },
+            requiresNetworkConnectivity: try row.decode("requires_network"),
+            requiresExternalPower: try row.decode("requires_power"),
+            facts: try Facts(row)
+        )
+    }
+}
+
+extension DueRequest.Facts: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        self.init(now: try row.decode("now"))
+        lastLaunchedAt = try row.decodeIfPresent("last_launched_at")
+        isClientForceQuit = try row.decode("is_force_quit")
+        isDisabled = try row.decode("is_disabled")
+        isRunning = try row.decode("is_running")
+        openRuns = try row.decode("open_runs")
+        isUnheard = try row.decode("is_unheard")
+        isCapacityIdle = try row.decode("is_idle")
+    }
+}
+
+extension TimerStore {
     /// Carries out decisions about requests, of which those that no longer apply do nothing: a
     /// request that was replaced, cancelled, or launched by another worker.
     ///
-    /// Requests whose clients are locked by others are left for the next call, unless `waits`.
+    /// Requests whose clients are locked by others are left for the next call.
     ///
     /// - Returns: the number of those that were carried out.
     package func decide(
-        _ decisions: [(request: DueRequest, decision: LaunchDecision)],
-        waits: Bool = false
+        _ decisions: [(request: DueRequest, decision: LaunchDecision)]
     ) async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
         let launches = DecisionColumns(decisions.filter { $0.decision.isLaunch })
         let others = DecisionColumns(decisions.filter { !$0.decision.isLaunch })
         let rows = try await database.run([
-            Self.lock(decisions.map(\.request), under: fence, waits: waits),
+            Self.lock(decisions.map(\.request), under: fence),
             Self.launch(launches, under: fence), Self.postpone(others, under: fence),
         ])
         return rows[1].count + rows[2].count
     }
 
-    /// Locks the clients of requests, those that nobody else has locked unless it `waits`, and
-    /// marks the requests of locked clients with the fence.
+    /// Locks the clients of requests, those that nobody else has locked, and marks the requests of
+    /// locked clients with the fence.
     ///
     /// It is a statement of its own, so that the next one sees all that was done under the locks.
-    private static func lock(
-        _ requests: [DueRequest],
-        under fence: Int64,
-        waits: Bool
-    ) -> Query {
-        let passing: Query = waits ? "" : "SKIP LOCKED"
-        return """
-            WITH locked AS MATERIALIZED (
-                SELECT c.id FROM client c WHERE c.id = ANY (\(requests.map(\.clientID)))
-                ORDER BY c.id FOR NO KEY UPDATE \(passing)
-            )
-            UPDATE timer t SET fence = \(fence)
-            FROM unnest(\(requests.map(\.id.uuid)), \(requests.map(\.clientID)))
-                AS x (id, client_id)
-            JOIN locked l ON l.id = x.client_id
-            WHERE t.subject = ANY (ARRAY[x.id])
-            """
+    private static func lock(_ requests: [DueRequest], under fence: Int64) -> Query {
+        """
+        WITH locked AS MATERIALIZED (
+            SELECT c.id FROM client c WHERE c.id = ANY (\(requests.map(\.clientID)))
+            ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+        )
+        UPDATE timer t SET fence = \(fence)
+        FROM unnest(\(requests.map(\.id.uuid)), \(requests.map(\.clientID)))
+            AS x (id, client_id)
+        JOIN locked l ON l.id = x.client_id
+        WHERE t.subject = ANY (ARRAY[x.id])
+        """
     }
 
     /// The CTEs of decisions whose clients are locked, each with its place among those of its client.
@@ -141,7 +240,8 @@ extension TimerStore {
         """
     }
 
-    private static func launch(_ input: DecisionColumns, under fence: Int64) -> Query {
+    /// Launches requests of locked clients, whose timers have the fence.
+    static func launch(_ input: DecisionColumns, under fence: Int64) -> Query {
         """
         WITH \(taken(input, under: fence)),
         chosen AS (
@@ -198,8 +298,8 @@ extension TimerStore {
             WHERE h.client_id = o.client_id AND h.identifier = o.identifier
         ),
         run_timer AS (
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT run_id, 'run', \(RunStore.nextLook("o")) FROM opened o
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT run_id, 'run', tenant_id, \(RunStore.nextLook("o")) FROM opened o
         ),
         kept AS (
             UPDATE timer t SET due_at = o.due_at FROM opened o
@@ -213,139 +313,64 @@ extension TimerStore {
         """
     }
 
+    /// Lets requests of locked clients wait, or ends those whose last occurrence is left out, as a
+    /// launch ends one that has no other.
     private static func postpone(_ input: DecisionColumns, under fence: Int64) -> Query {
         """
         WITH \(taken(input, under: fence)),
+        ended AS (
+            DELETE FROM background_task_request q USING input i
+            WHERE \(isDecided) AND num_nulls(i.look_at) = 1 AND NOT \(hasOpenRun)
+            RETURNING q.id
+        ),
         moved AS (
             UPDATE background_task_request q SET
                 occurrence_at = coalesce(i.next_at, q.occurrence_at),
-                due_at = coalesce(i.next_due_at, q.due_at),
+                due_at = CASE WHEN num_nulls(i.look_at) = 0
+                    THEN coalesce(i.next_due_at, q.due_at) END,
                 waits_for = coalesce(i.reason, 'date'),
                 waits_since = CASE WHEN q.waits_for = coalesce(i.reason, 'date')
                     THEN q.waits_since ELSE clock_timestamp() END
             FROM input i
-            WHERE q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
-                -- What was decided while the run was open is no decision about its repetition.
-                AND (q.waits_for <> 'relaunch' OR q.due_at <= clock_timestamp())
+            WHERE \(isDecided) AND (num_nulls(i.look_at) = 0 OR \(hasOpenRun))
             RETURNING q.id, i.look_at
+        ),
+        gone AS (
+            DELETE FROM timer WHERE subject = ANY (ARRAY(
+                SELECT e.id FROM ended e
+                UNION ALL
+                SELECT m.id FROM moved m WHERE m.look_at IS NULL))
+            RETURNING subject
+        ),
+        kept AS (
+            UPDATE timer t SET due_at = m.look_at FROM moved m
+            WHERE t.subject = ANY (ARRAY[m.id]) AND m.look_at IS NOT NULL
+            RETURNING t.subject
         )
-        UPDATE timer t SET due_at = m.look_at FROM moved m WHERE t.subject = ANY (ARRAY[m.id])
-        RETURNING t.subject
+        SELECT subject FROM gone
+        UNION ALL
+        SELECT subject FROM kept
         """
     }
 
-    /// Makes the requests of a tenant due that wait for one of `reasons`.
-    ///
-    /// - Returns: the statement; it locks nothing, because looking once too often does nothing.
-    static func makeDue(waitingFor reasons: [RequestWait.Reason], of tenant: TenantID) -> Query {
+    /// Whether what was decided in `input` `i` about a request `q` still applies.
+    private static let isDecided: Query = """
+        q.id = ANY (ARRAY[i.id]) AND q.launches = i.launches AND q.due_at IS NOT NULL
+            -- What was decided while the run was open is no decision about its repetition.
+            AND (q.waits_for <> 'relaunch' OR q.due_at <= clock_timestamp())
         """
-        UPDATE timer SET due_at = clock_timestamp()
-        WHERE subject = ANY (ARRAY(
-                SELECT q.id FROM background_task_request q
-                WHERE q.tenant_id = \(tenant.uuid)
-                    AND q.waits_for = ANY (\(reasons.map(\.rawValue)))
-                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')))
-            AND due_at > clock_timestamp()
+
+    /// Whether a request `q` has launched a run that is open, and may have to be repeated.
+    private static let hasOpenRun: Query = """
+        -- Not EXISTS, for which all open runs might be read.
+        ((SELECT r.id FROM background_task_run r
+            WHERE r.client_id = q.client_id AND r.identifier = q.identifier
+                AND r.ended_at IS NULL AND r.request_id = q.id) IS NOT NULL)
         """
-    }
-
-    /// Makes a page of all requests due that wait for the network.
-    ///
-    /// - Returns: the number of these requests; more may wait.
-    package func releaseForNetwork() async throws(StoreError) -> Int {
-        try await database.run(
-            """
-            UPDATE timer SET due_at = clock_timestamp()
-            WHERE subject = ANY (ARRAY(
-                SELECT q.id FROM background_task_request q
-                JOIN timer t ON t.subject = q.id AND t.due_at > clock_timestamp()
-                WHERE q.waits_for = 'network'
-                    AND q.waits_for NOT IN ('date', 'interval', 'relaunch')
-                LIMIT \(Self.turnMax)))
-            """
-        ).affectedCount
-    }
-}
-
-/// Decisions as columns of a statement.
-private struct DecisionColumns {
-    var ids: [UUID] = []
-    var clients: [UUID] = []
-    var launches: [Int32] = []
-    var runs: [UUID] = []
-    var occurrences: [Date] = []
-    var nexts: [Date?] = []
-    var nextDues: [Date?] = []
-    var looks: [Date?] = []
-    var reasons: [String?] = []
-
-    /// The time after which a request is looked at again that waits for somebody's word, should that
-    /// come just while the decision to wait is made.
-    static let lookInterval: Duration = .seconds(60)
-
-    init(_ decisions: [(request: DueRequest, decision: LaunchDecision)]) {
-        for (request, decision) in decisions {
-            ids.append(request.id.uuid)
-            clients.append(request.clientID)
-            launches.append(request.launches)
-            runs.append(UUID.version7())
-            occurrences.append(request.occurrenceAt)
-            let jitter = (request.recurrence?.jitter ?? .zero) / .seconds(1)
-            let delay = jitter > 0 ? Double.random(in: 0..<jitter) : 0
-            switch decision {
-            case .launch(let next), .skip(let next):
-                nexts.append(next)
-                nextDues.append(next.map { $0 + delay })
-                looks.append(next.map { $0 + delay })
-                reasons.append(nil)
-            case .wait(let reason, let until):
-                nexts.append(nil)
-                nextDues.append(until)
-                looks.append(until ?? request.facts.now + Self.lookInterval / .seconds(1))
-                reasons.append(reason.rawValue)
-            }
-        }
-    }
-
-    var rows: Query {
-        """
-        SELECT id, client_id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason
-        FROM unnest(\(ids), \(clients), \(launches), \(runs), \(occurrences), \(nexts),
-            \(nextDues), \(looks), \(reasons)) AS u (
-            id, client_id, launches, run_id, occurrence_at, next_at, next_due_at, look_at, reason)
-        """
-    }
 }
 
 extension LaunchDecision {
-    fileprivate var isLaunch: Bool {
+    var isLaunch: Bool {
         if case .launch = self { true } else { false }
-    }
-}
-
-extension DueRequest: RowDecodable {
-    init(_ row: StoredRow) throws(StoreError) {
-        var facts = Facts(now: try row.decode("now"))
-        facts.lastLaunchedAt = try row.decodeIfPresent("last_launched_at")
-        facts.isClientForceQuit = try row.decode("is_force_quit")
-        facts.isDisabled = try row.decode("is_disabled")
-        facts.isRunning = try row.decode("is_running")
-        facts.openRuns = try row.decode("open_runs")
-        facts.isUnheard = try row.decode("is_unheard")
-        facts.isCapacityIdle = try row.decode("is_idle")
-        self.init(
-            id: BackgroundTaskRequestID(try row.decode("id")),
-            clientID: try row.decode("client_id"),
-            kind: try row.word("kind"),
-            launches: try row.decode("launches"),
-            reason: try row.word("waits_for"),
-            occurrenceAt: try row.decode("occurrence_at"),
-            recurrence: try row.recurrence("recurrence"),
-            minInterval: try row.decodeIfPresent("min_interval_ms", as: Int64.self)
-                .map { .milliseconds($0) },
-            requiresNetworkConnectivity: try row.decode("requires_network"),
-            requiresExternalPower: try row.decode("requires_power"),
-            facts: facts
-        )
     }
 }

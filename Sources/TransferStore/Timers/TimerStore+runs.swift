@@ -17,13 +17,14 @@ extension TimerStore {
     /// - Returns: the number of runs looked at.
     package func advanceRuns() async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
-        let held = Self.due("'run'", and: "t.fence = \(fence)")
+        let held = Self.held(under: fence)
         let rows = try await database.run(
             [
+                Self.findDue("'run'"),
                 """
                 WITH due AS MATERIALIZED (
                     SELECT r.id, r.client_id FROM background_task_run r
-                    WHERE r.id = ANY (ARRAY(\(Self.due("'run'"))))
+                    WHERE r.id = ANY (\(Self.dueSubjects))
                 ),
                 locked AS MATERIALIZED (
                     SELECT c.id FROM client c
@@ -85,7 +86,7 @@ extension TimerStore {
                 // What is left of them has nothing more to be looked at.
                 + ["DELETE FROM timer WHERE subject = ANY (ARRAY(\(held)))"]
         )
-        return rows[0].affectedCount
+        return rows[1].affectedCount
     }
 
     /// The CTEs that let those of `run_row` that nobody has accepted be launched again, and undo
@@ -100,7 +101,7 @@ extension TimerStore {
                 refusals = least(q.refusals + 1, 1000)
             FROM run_row e
             WHERE e.reason = 'not_accepted' AND q.id = ANY (ARRAY[e.request_id])
-            RETURNING q.id, q.due_at
+            RETURNING q.id, q.tenant_id, q.due_at
         ),
         -- The least interval counts from launches that somebody took up.
         uncounted AS (
@@ -112,10 +113,10 @@ extension TimerStore {
         ),
         \(freed),
         again_timer AS (
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT id, 'request', due_at FROM again
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT id, 'request', tenant_id, due_at FROM again
             UNION ALL
-            SELECT id, 'request', due_at FROM freed
+            SELECT id, 'request', tenant_id, due_at FROM freed
             ON CONFLICT (subject) DO UPDATE SET due_at = excluded.due_at
         )
         """
@@ -135,7 +136,7 @@ extension TimerStore {
             FROM uncounted u
             WHERE q.client_id = ANY (ARRAY[u.client_id]) AND q.identifier = u.identifier
                 AND q.id <> u.request_id AND q.waits_for = 'interval'
-            RETURNING q.id, q.due_at
+            RETURNING q.id, q.tenant_id, q.due_at
         )
         """
 

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TransferModel
 
@@ -31,11 +32,81 @@ extension TimerStore {
     }
 
     /// Selects the due subjects of a kind, of which those after the limit wait for the next turn.
-    static func due(_ kind: Query, and condition: Query = "true") -> Query {
+    ///
+    /// When more are due than that, each tenant has a share, and what is left of the turn is for those
+    /// that have been due for longest. With more tenants than places, these are for the tenants that
+    /// have waited longest. It then costs two look-ups for each tenant that has timers of the kind.
+    static func due(_ kind: Query) -> Query {
+        let places: Query =
+            "(SELECT greatest(\(turnMax) / greatest(count(*), 1), 1) FROM sharer)"
+        return """
+            WITH RECURSIVE page AS MATERIALIZED (
+                SELECT t.subject, t.due_at FROM timer t
+                WHERE t.kind = \(kind) AND t.due_at <= now()
+                ORDER BY t.due_at LIMIT \(turnMax)
+            ),
+            -- Nobody needs a share while there is a place for all.
+            walk (tenant_id) AS (
+                SELECT x.tenant_id FROM (\(nextTenant(kind, after: "\(UUID.zero)"))) x
+                WHERE (SELECT count(*) FROM page) = \(turnMax)
+                UNION ALL
+                SELECT x.tenant_id FROM walk w
+                CROSS JOIN LATERAL (\(nextTenant(kind, after: "w.tenant_id"))) x
+            ),
+            sharer AS MATERIALIZED (
+                SELECT w.tenant_id FROM walk w
+                CROSS JOIN LATERAL (\(first("1", of: "w.tenant_id", kind))) x
+                WHERE x.due_at <= now()
+            ),
+            share AS (
+                SELECT x.subject, x.due_at FROM sharer s
+                CROSS JOIN LATERAL (
+                    \(first(places, of: "s.tenant_id", kind))
+                ) x
+                WHERE x.due_at <= now()
+            )
+            SELECT y.subject FROM (
+                SELECT s.subject, s.due_at, 1 AS rank FROM share s
+                UNION ALL
+                SELECT p.subject, p.due_at, 2 FROM page p
+            ) y
+            GROUP BY y.subject ORDER BY min(y.rank), min(y.due_at) LIMIT \(turnMax)
+            """
+    }
+
+    /// Selects the next tenant that has timers of a kind.
+    private static func nextTenant(_ kind: Query, after tenant: Query) -> Query {
+        """
+        SELECT t.tenant_id FROM timer t
+        WHERE t.shared_kind = \(kind) AND t.tenant_id > \(tenant)
+        ORDER BY t.shared_kind, t.tenant_id LIMIT 1
+        """
+    }
+
+    /// Selects the first timers of a kind of a tenant, due or not.
+    private static func first(_ count: Query, of tenant: Query, _ kind: Query) -> Query {
+        """
+        SELECT t.subject, t.due_at FROM timer t
+        WHERE t.shared_kind = \(kind) AND t.tenant_id = \(tenant)
+        ORDER BY t.shared_kind, t.tenant_id, t.due_at LIMIT \(count)
+        """
+    }
+
+    /// Selects what is due of a kind for the statements that follow in the transaction, as
+    /// ``dueSubjects``, so that all of them are about the same.
+    static func findDue(_ kind: Query) -> Query {
+        "SELECT set_config('transferd.due', ARRAY(\(due(kind)))::text, true)"
+    }
+
+    /// The array of the subjects that ``findDue(_:)`` has found.
+    static let dueSubjects: Query =
+        "nullif(current_setting('transferd.due', true), '')::uuid[]"
+
+    /// Selects those of ``dueSubjects`` that are marked with the fence.
+    static func held(under fence: Int64) -> Query {
         """
         SELECT t.subject FROM timer t
-        WHERE t.kind = \(kind) AND t.due_at <= now() AND \(condition)
-        ORDER BY t.due_at LIMIT \(turnMax)
+        WHERE t.subject = ANY (\(dueSubjects)) AND t.fence = \(fence)
         """
     }
 }
@@ -49,13 +120,14 @@ extension TimerStore {
     /// - Returns: the number of clients looked at.
     package func advanceClients() async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
-        let held = Self.due("'client'", and: "t.fence = \(fence)")
+        let held = Self.held(under: fence)
         let rows = try await database.run(
             [
+                Self.findDue("'client'"),
                 // The lock first, so that the next statement sees all that was done under it.
                 """
                 WITH locked AS MATERIALIZED (
-                    SELECT c.id FROM client c WHERE c.id = ANY (ARRAY(\(Self.due("'client'"))))
+                    SELECT c.id FROM client c WHERE c.id = ANY (\(Self.dueSubjects))
                     ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
                 )
                 UPDATE timer t SET fence = \(fence) FROM locked l
@@ -97,6 +169,6 @@ extension TimerStore {
                 """,
             ] + ClientStore.setTimers(of: "c.id = ANY (ARRAY(\(held)))")
         )
-        return rows[0].affectedCount
+        return rows[1].affectedCount
     }
 }

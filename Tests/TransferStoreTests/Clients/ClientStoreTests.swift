@@ -151,4 +151,35 @@ import TransferTestSupport
         try await fixture.submit(1, to: "other", of: Self.share)
         #expect(try await told() == [all, client])
     }
+
+    @Test func endedAssertionsAndRunsAreKeptForTimeThatHasPassed() async throws {
+        let fixture = try await fixture()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO assertion (id, client_id, name, ended_at)
+            SELECT gen_random_uuid(), id, 'sync', now() - interval '2 hours' FROM client
+            WHERE identifier = \(Self.share.name)
+            """
+        )
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO background_task_run (id, client_id, tenant_id, request_id, identifier, kind,
+                launched_at, launch_sequence, deadline_at, has_expiration_handler,
+                cancels_transfers, completes_with_transfers, ended_at, reason)
+            SELECT gen_random_uuid(), id, tenant_id, gen_random_uuid(), 'clean', 'processing',
+                now() - interval '3 hours', 1, now() - interval '2 hours', false, false, false,
+                now() - interval '2 hours', 'completed_by_client'
+            FROM client WHERE identifier = \(Self.share.name)
+            """
+        )
+        let assertions = fixture.stores.assertions
+        let runs = fixture.stores.runs
+        let hour: Duration = .seconds(3600)
+        // The two hours have passed by the database's clock alone.
+        let early = Date() - 2 * 3600
+        #expect(try await assertions.pruneAssertions(endedBefore: hour, notAfter: early) == 0)
+        #expect(try await runs.pruneRuns(endedBefore: hour, notAfter: early) == 0)
+        #expect(try await assertions.pruneAssertions(endedBefore: hour, notAfter: Date()) == 1)
+        #expect(try await runs.pruneRuns(endedBefore: hour, notAfter: Date()) == 1)
+    }
 }

@@ -100,7 +100,8 @@ import TransferTestSupport
         )
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO cancellation SELECT id FROM session WHERE client = \(Self.share.name)
+            INSERT INTO cancellation (session_id, tenant_id)
+            SELECT id, tenant_id FROM session WHERE client = \(Self.share.name)
             """
         )
         _ = try await fixture.aside.execute(
@@ -136,8 +137,8 @@ import TransferTestSupport
         // An instance that is late with the force-quit does not end later tasks.
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO cancellation
-            SELECT id FROM session WHERE client = \(Self.share.name)
+            INSERT INTO cancellation (session_id, tenant_id)
+            SELECT id, tenant_id FROM session WHERE client = \(Self.share.name)
             ON CONFLICT (session_id) DO NOTHING
             """
         )
@@ -273,8 +274,8 @@ import TransferTestSupport
         for claim in claims { _ = try await fixture.fail(claim, retryAfter: .seconds(300)) }
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO client_resumption (client_id, launched_at, resumed_before)
-            SELECT id, lifecycle_changed_at, 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+            INSERT INTO client_resumption (client_id, tenant_id, launched_at, resumed_before)
+            SELECT id, tenant_id, lifecycle_changed_at, 'ffffffff-ffff-ffff-ffff-ffffffffffff'
             FROM client WHERE identifier = \(Self.share.name)
             """
         )

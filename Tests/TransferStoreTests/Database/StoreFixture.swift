@@ -23,6 +23,7 @@ struct StoreFixture: Sendable {
         var settings = StoreSettings()
         settings.briefLockTimeout = .seconds(20)
         settings.submissionWaitMax = .seconds(60)
+        settings.launchWaitMax = .seconds(60)
         return settings
     }
 
@@ -311,7 +312,7 @@ extension PutSessionResult {
     var session: Session? {
         switch self {
         case .created(let session), .updated(let session): session
-        case .conditionFailed, .unknownClient, .sharedContainerRequired: nil
+        case .conditionFailed, .configurationDiffers, .unknownClient, .sharedContainerRequired: nil
         }
     }
 

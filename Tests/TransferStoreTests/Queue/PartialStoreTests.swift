@@ -173,6 +173,8 @@ import TransferTestSupport
             StoreFixture.progress(of: id, fence: first.fence).checkpoint
         )
         partial.bytesDurable = 600
+        partial.coding = "gzip"
+        partial.mayBeOfAnother = true
         _ = try await fixture.stores.completions.end([
             AttemptEnd(
                 task: id,
@@ -298,6 +300,7 @@ import TransferTestSupport
         #expect(claims.map { $0.partial?.partFence } == [nil, claim.fence])
         let path = ResultLocation.partPath(of: id, destination: nil, fence: claim.fence)
         #expect(claims[1].partial?.sourcePath == path)
+        #expect(claims[1].partial?.isOfOtherURL == false)
         // Cancelled once more before anything was moved: the file is still at its first place.
         let last = ResumeDataID(UUID())
         _ = try await stores.control.cancelTask(

@@ -257,4 +257,32 @@ import TransferTestSupport
         #expect(early.isEmpty)
         #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [id])
     }
+
+    /// Each has a share of a turn, so that what is small is gone at once.
+    @Test func aLargeSessionHoldsUpNoOther() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession("large", kind: .ephemeral)
+        for _ in 0..<5 { try await fixture.submit(1000, to: "large") }
+        try await fixture.putSession("small", kind: .ephemeral)
+        try await fixture.submit(1, to: "small")
+        try await invalidate(fixture, "large")
+        try await invalidate(fixture, "small")
+        while try await fixture.stores.cancellations.continueCancellations() {}
+        for _ in 0..<2 {
+            let remains = try await fixture.stores.erasure.tasksToErase()
+            #expect(remains.count == ErasureStore.erasureTasksMax)
+            #expect(Set(remains.map(\.task)).count == remains.count)
+            try await fixture.stores.erasure.erase(remains.map(\.task))
+        }
+        let left = try await fixture.count(
+            "SELECT count(*) AS count FROM session WHERE identifier = 'small'"
+        )
+        #expect(left == 0)
+        #expect(try await sessions(fixture) == 2)
+        // What a session counts is that of all its tasks until it is gone itself.
+        while case let remains = try await fixture.stores.erasure.tasksToErase(), !remains.isEmpty {
+            try await fixture.stores.erasure.erase(remains.map(\.task))
+        }
+        try await fixture.checkInvariants()
+    }
 }

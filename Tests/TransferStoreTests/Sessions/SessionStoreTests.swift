@@ -146,7 +146,10 @@ import TransferTestSupport
             UPDATE session_progress SET is_invalidated = true
             WHERE session_id = \(session.id.uuid)
             """,
-            "INSERT INTO cancellation (session_id) VALUES (\(session.id.uuid))",
+            """
+            INSERT INTO cancellation (session_id, tenant_id)
+            VALUES (\(session.id.uuid), \(fixture.tenant.uuid))
+            """,
         ])
         try await fixture.stores.cancellations.continueCancellations()
         #expect(

@@ -19,11 +19,12 @@ import TransferTestSupport
         func forget() { all.withLock { $0 = [] } }
 
         func relay(
+            logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             _ connect: @escaping @Sendable () async throws(PostgresError) -> Connection
         ) -> SignalRelay {
             SignalRelay(
                 channel: TestDatabase.current.schema,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                logger: logger,
                 connect: { [self] () async throws(PostgresError) in
                     connects.withLock { $0 += 1 }
                     return try await connect()
@@ -132,6 +133,40 @@ import TransferTestSupport
             relays[0].send([.work])
             gate.open()
             try await eventually("the other hears") { second.heard == [[.work]] }
+            group.cancelAll()
+        }
+    }
+
+    @Test(.postgresDatabase) func hearsTheOthersWhereItMayTellThemNothing() async throws {
+        let (first, second) = (Instance(), Instance())
+        let log = RecordingLog()
+        let database = TestDatabase.current
+        let aside = try await database.connection()
+        let function = "EXECUTE ON FUNCTION pg_notify(text, text)"
+        try await aside.executeScript("REVOKE \(function) FROM PUBLIC")
+        let relays = [
+            first.relay(logger: log.logger) { () async throws(PostgresError) in
+                try await database.connection { $0.actAsService() }
+            },
+            second.relay { () async throws(PostgresError) in try await database.connection() },
+        ]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for relay in relays { group.addTask { await relay.run() } }
+            try await eventually("both are connected") {
+                relays.allSatisfy(\.isConnected) && first.heard.count == 1
+                    && second.heard.count == 1
+            }
+            first.forget()
+            second.forget()
+            relays[0].send([.work])
+            try await eventually("the server refuses it") {
+                log.lines.contains { $0.contains("signals are not sent to other instances") }
+            }
+            relays[1].send([.events])
+            try await eventually("it hears the other") { first.heard == [[.events]] }
+            try await aside.executeScript("GRANT \(function) TO PUBLIC")
+            try await eventually("the other hears it") { second.heard == [[.work]] }
+            #expect(first.connectCount == 1)
             group.cancelAll()
         }
     }

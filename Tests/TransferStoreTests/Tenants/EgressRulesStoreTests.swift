@@ -10,7 +10,8 @@ import TransferTestSupport
     @Test func rulesAreReadAsTheyWereSet() async throws {
         let fixture = try await StoreFixture()
         let tenants = fixture.stores.tenants
-        #expect(try await tenants.egressRules().isEmpty)
+        #expect(try await tenants.egressVersions().isEmpty)
+        #expect(try await tenants.egressRules(of: [fixture.tenant]).isEmpty)
         #expect(try await tenants.egressRules(ofTenantNamed: "test") == EgressRules())
         #expect(try await tenants.egressRules(ofTenantNamed: "nobody") == nil)
         var rules = EgressRules()
@@ -20,11 +21,30 @@ import TransferTestSupport
         rules.deniedHosts = ["secret.example.com"]
         rules.ports = [443, 8443]
         #expect(try await tenants.setEgressRules(rules, ofTenantNamed: "test"))
-        #expect(try await tenants.egressRules() == [fixture.tenant: rules])
+        let read = try await tenants.egressRules(of: [fixture.tenant])
+        #expect(read.mapValues(\.rules) == [fixture.tenant: rules])
+        #expect(try await tenants.egressVersions() == read.mapValues(\.version))
         #expect(try await tenants.egressRules(ofTenantNamed: "test") == rules)
         #expect(try await !tenants.setEgressRules(rules, ofTenantNamed: "nobody"))
         #expect(try await tenants.setEgressRules(EgressRules(), ofTenantNamed: "test"))
-        #expect(try await tenants.egressRules().isEmpty)
+        #expect(try await tenants.egressVersions().isEmpty)
+        #expect(try await tenants.egressRules(of: [fixture.tenant]).isEmpty)
+    }
+
+    /// Who knows a version does not read the rules again.
+    @Test func eachChangeOfRulesHasAVersionOfItsOwn() async throws {
+        let fixture = try await StoreFixture()
+        let tenants = fixture.stores.tenants
+        var rules = EgressRules()
+        var versions: Set<String> = []
+        for port: UInt16 in [443, 8443, 443] {
+            rules.ports = [port]
+            #expect(try await tenants.setEgressRules(rules, ofTenantNamed: "test"))
+            let version = try #require(try await tenants.egressVersions()[fixture.tenant])
+            #expect(try await tenants.egressVersions()[fixture.tenant] == version)
+            versions.insert(version)
+        }
+        #expect(versions.count == 3)
     }
 
     @Test(arguments: [#"{"allow_networks": ["elsewhere"]}"#, #"{"ports": ["all"]}"#, "[]"])
@@ -33,8 +53,8 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE tenant SET egress_rules = \(stored)::text::jsonb"
         )
-        let rules = try await fixture.stores.tenants.egressRules()
-        #expect(rules[fixture.tenant]?.denyEverything == true)
+        let rules = try await fixture.stores.tenants.egressRules(of: [fixture.tenant])
+        #expect(rules[fixture.tenant]?.rules.denyEverything == true)
     }
 
     @Test func instancesLearnOfEachOtherUntilTheyFallSilent() async throws {

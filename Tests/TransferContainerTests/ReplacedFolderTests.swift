@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferContainer
+
+/// Folders of a container that others have replaced.
+@Suite struct ReplacedFolderTests {
+    private let directory: TestFolder
+    private let container: Container
+    private let place: Container.Place
+
+    init() throws {
+        directory = try TestFolder("replaced")
+        container = try Container(directory: directory.path)
+        place = Container.Place("folder/part", tenant: TenantID(UUID()))
+        try container.prepareDirectory(of: place)
+    }
+
+    /// Where the folder lies that holds the part.
+    private var folder: String { "\(directory.path)/\(place.directory)" }
+
+    private func writePart() throws {
+        let part = try PartFile(place, fence: Fence(rawValue: 1), in: container)
+        try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try part.write($0) }
+    }
+
+    @Test(arguments: ["a link", "a file"])
+    func nothingIsThereToRemove(replacement: String) throws {
+        try writePart()
+        #expect(rename(folder, "\(folder).old") == 0)
+        if replacement == "a link" {
+            #expect(symlink("\(folder).old", folder) == 0)
+        } else {
+            try Data().write(to: URL(filePath: folder))
+        }
+        try container.removePart(at: place)
+        #expect(try container.size(of: place) == nil)
+        // What the link leads to is not touched.
+        #expect(FileManager.default.fileExists(atPath: "\(folder).old/part"))
+    }
+
+    /// A flush of the container's file system would not flush what another one has.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aMountIsNotWrittenTo() throws {
+        guard mount("tmpfs", folder, "tmpfs", 0, nil) == 0 else {
+            try Test.cancel("this system does not let root mount: \(errno)")
+        }
+        defer { umount2(folder, Int32(MNT_DETACH)) }
+        let refusal = #expect(throws: StorageError.self) { try writePart() }
+        #expect(refusal?.failure.code == .destinationNotWritable)
+        #expect(refusal?.failure.message.contains("mount of its own") == true)
+        try container.removePart(at: place)
+        #expect(try container.size(of: place) == nil)
+    }
+}
