@@ -177,13 +177,18 @@ final class FakeService: Sendable {
         """#
 
     /// The document of a task.
-    static func task(_ id: String, state: String = "running") -> String {
+    static func task(
+        _ id: String,
+        state: String = "running",
+        sent: Int64 = 0,
+        of expected: Int64 = -1
+    ) -> String {
         #"""
         {"id": "\#(id)", "client": "default", "session_identifier": "s", "kind": "download",
         "method": "GET", "state": "\#(state)", "url_session_state": "running", "url": "http://o/",
         "client_persisted_string": "mine", "priority": 0.5, "attempt": 1,
         "count_of_bytes_received": 0, "count_of_bytes_expected_to_receive": -1,
-        "count_of_bytes_sent": 0, "count_of_bytes_expected_to_send": -1,
+        "count_of_bytes_sent": \#(sent), "count_of_bytes_expected_to_send": \#(expected),
         "created_at": "2026-03-01T12:00:00Z"}
         """#
     }

@@ -70,6 +70,34 @@ import TransferClient
         try await session.close()
     }
 
+    /// An origin may answer before it has all of an upload.
+    @Test func countsOnlyWhatTheServiceHasSent() async throws {
+        let service = FakeService()
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            guard request.target == "/v1/tasks/0" else {
+                return try await service.transport.send(request)
+            }
+            return TransportResponse(
+                200,
+                [FakeService.task("0", state: "completed", sent: 3, of: 9)]
+            )
+        }
+        let session = TransferSession(
+            configuration: .background(withIdentifier: "s"),
+            service: transport.service(),
+            delegate: service
+        )
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        service.report(0, received: 1, expected: 2)
+        await service.delegateIsTold("progress 1 of 2")
+        try await task.refresh()
+        #expect(task.state == .completed)
+        #expect(task.countOfBytesSent == 3)
+        #expect(task.countOfBytesExpectedToSend == 9)
+        try await session.close()
+    }
+
     @Test func cancelsItsTask() async throws {
         let service = FakeService()
         let session = session(service)

@@ -173,6 +173,8 @@ extension Problem {
             self.init(.unavailable, "The database does not answer now.")
         case .idempotencyKeyInUse:
             self.init(.idempotencyKeyInUse, "The first request with this key is not done yet.")
+        case .forceQuitInProgress:
+            self.init(.unavailable, "The force-quit of this client is still at work.")
         case .quotaExceeded(let quota): self.init(quota)
         case .defect:
             self.init(.internalError)

@@ -40,16 +40,17 @@ struct BackgroundTaskRequestRoutes: Sendable {
         let submission = try await decoded(BackgroundTaskSubmission.self, from: body)
         let (request, client) = try submission.request()
         let occurrence = try firstOccurrence(of: request)
+        let id = BackgroundTaskRequestID(.version7())
         let result = try await stores.requests.submitRequest(
             request,
-            BackgroundTaskRequestID(.version7()),
+            id,
             occurrence: occurrence,
             of: client,
-            tenant: tenant
+            tenant: tenant,
+            immediate: immediate(request, id, of: client, tenant)
         )
         switch result {
         case .submitted(let pending):
-            if request.strategy == .fail { try await launchAtOnce(pending, tenant) }
             tell(.ofClients)
             return try .json(
                 BackgroundTaskRequestDocument(pending),
@@ -70,6 +71,7 @@ struct BackgroundTaskRequestRoutes: Sendable {
                 "A client has at most \(kind.pendingMax) pending of the kind `\(kind.rawValue)`."
             )
         case .unfit(let kind): throw Problem(unfitFor: kind)
+        case .ineligible(let reason): throw Problem(ineligible: reason)
         }
     }
 
@@ -88,27 +90,19 @@ struct BackgroundTaskRequestRoutes: Sendable {
         return first
     }
 
-    /// Launches a request that may not wait, or cancels it.
-    private func launchAtOnce(_ pending: PendingRequest, _ tenant: TenantID) async throws {
-        var reason: RequestWait.Reason?
+    /// Returns what is decided about a request that may not wait; nil for any other.
+    private func immediate(
+        _ request: BackgroundTaskRequest,
+        _ id: BackgroundTaskRequestID,
+        of client: ClientID,
+        _ tenant: TenantID
+    ) async throws -> (request: DueRequest, decision: LaunchDecision)? {
+        guard request.strategy == .fail else { return nil }
+        let due = try await stores.timers.immediateRequest(request, id, of: client, tenant: tenant)
+        guard let due else { throw Problem.unknownClient }
         // What nobody here knows to be there may have to be waited for.
         let conditions = LaunchConditions(hasNetwork: hasNetwork() ?? false)
-        for request in try await stores.timers.dueRequests(only: pending.id) {
-            let decision = LaunchDecision(request, conditions)
-            switch decision {
-            case .launch:
-                _ = try await stores.timers.decide([(request, decision)], waits: true)
-            case .wait(let obstacle, _): reason = obstacle
-            case .skip: break
-            }
-        }
-        guard try await stores.requests.cancelRequest(pending, tenant: tenant) else { return }
-        throw Problem(
-            .immediateRunIneligible,
-            reason.map {
-                "It would wait (`\($0.rawValue)`: \($0.obstacle)), and the strategy is `fail`."
-            } ?? "It cannot run at once, and the strategy `fail` does not let it wait."
-        )
+        return (due, LaunchDecision(due, conditions))
     }
 
     func list(of client: ClientID, _ tenant: TenantID) async throws -> Answer {
@@ -217,6 +211,16 @@ extension RecurrenceDocument {
 }
 
 extension Problem {
+    /// The problem of a request that may not wait, and would for this reason.
+    fileprivate init(ineligible reason: RequestWait.Reason?) {
+        self.init(
+            .immediateRunIneligible,
+            reason.map {
+                "It would wait (`\($0.rawValue)`: \($0.obstacle)), and the strategy is `fail`."
+            } ?? "It cannot run at once, and the strategy `fail` does not let it wait."
+        )
+    }
+
     /// The problem of a request that says what its kind of handler has no use for.
     fileprivate init(unfitFor kind: BackgroundTaskKind) {
         let rule =

@@ -28,7 +28,7 @@ extension BackgroundTaskSubmission {
             guard let words, !RunWords.isValid(words) else { continue }
             check.refuse(name, RunWords.rule)
         }
-        let strategy = strategy.map { BackgroundTaskRequest.Strategy(rawValue: $0) } ?? .queue
+        let strategy = strategy.map { BackgroundTaskRequest.Strategy(word: $0) } ?? .queue
         if strategy == nil { check.refuse("strategy", "Must be `queue` or `fail`.") }
         let minInterval = check.seconds(
             minIntervalSeconds,
@@ -58,7 +58,7 @@ extension RecurrenceDocument {
     /// Returns the recurrence; nil, with what is wrong in `errors`, if there is none of that form.
     fileprivate func recurrence(into errors: inout [FieldError]) -> Recurrence? {
         var check = RangeCheck(pointer: "/recurrence")
-        let missed = missed.map { Recurrence.MissedPolicy(rawValue: $0) } ?? .once
+        let missed = missed.map { Recurrence.MissedPolicy(word: $0) } ?? .once
         if missed == nil { check.refuse("missed", "Must be `skip`, `once` or `all`.") }
         let jitter = check.seconds(jitterSeconds, Recurrence.jitterRange, "jitter_seconds")
         let interval = check.seconds(everySeconds, Recurrence.intervalRange, "every_seconds")
@@ -99,7 +99,8 @@ extension TimeZone {
     /// The zone with that name in the tz database; nil for an abbreviation or an offset, which
     /// Foundation would take too.
     fileprivate init?(knownAs name: String) {
-        guard name == "UTC" || name.utf8.contains(UInt8(ascii: "/")),
+        guard !CombiningMarks.areTooMany(in: name),
+            name == "UTC" || name.utf8.contains(UInt8(ascii: "/")),
             let zone = TimeZone(identifier: name)
         else { return nil }
         self = zone

@@ -26,7 +26,7 @@ struct HandlerRoutes: Sendable {
 
     func register(_ address: BackgroundTaskAddress, _ body: [UInt8]) async throws -> Answer {
         let request = try await decoded(HandlerRequest.self, from: body)
-        guard let kind = BackgroundTaskKind(rawValue: request.kind) else {
+        guard let kind = BackgroundTaskKind(word: request.kind) else {
             let kinds = BackgroundTaskKind.allCases.map { "`\($0.rawValue)`" }
             throw Problem([
                 FieldError(

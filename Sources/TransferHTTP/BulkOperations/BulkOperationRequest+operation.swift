@@ -6,7 +6,7 @@ extension BulkOperationRequest {
     ///
     /// - Throws: ``Problem`` with everything that is wrong, as states that the verb cannot change.
     func operation() throws(Problem) -> (verb: BulkOperation.Verb, states: [TransferState]) {
-        guard let verb = BulkOperation.Verb(rawValue: verb) else {
+        guard let verb = BulkOperation.Verb(word: verb) else {
             let known = BulkOperation.Verb.allCases.map { "`\($0.rawValue)`" }
             throw Problem([
                 FieldError(
@@ -33,7 +33,7 @@ extension BulkOperationRequest {
         }
         var states: [TransferState] = []
         for (index, name) in names.enumerated() {
-            guard let state = TransferState(rawValue: name), verb.states.contains(state),
+            guard let state = TransferState(word: name), verb.states.contains(state),
                 !states.contains(state)
             else {
                 let known = verb.states.map { "`\($0.rawValue)`" }.joined(separator: ", ")

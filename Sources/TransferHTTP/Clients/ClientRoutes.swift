@@ -64,7 +64,7 @@ struct ClientRoutes: Sendable {
     func put(_ id: ClientID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
         let request = try await body.isEmpty ? nil : decoded(ClientRequest.self, from: body)
         let kind = try request?.kind.map { name throws(Problem) in
-            guard let kind = Client.Kind(rawValue: name) else {
+            guard let kind = Client.Kind(word: name) else {
                 throw Problem([
                     FieldError(pointer: "/kind", .invalidValue, "Must be `app` or `extension`.")
                 ])
@@ -160,9 +160,11 @@ extension ClientDocument {
     init(_ client: Client) {
         self.init(
             identifier: client.id.name,
+            id: client.log.uuid.text,
             kind: client.kind.rawValue,
             lifecycle: client.lifecycle.rawValue,
             lifecycleChangedAt: Timestamp(client.lifecycleChangedAt),
+            lastEventSequence: client.lastEventSequence,
             createdAt: Timestamp(client.createdAt),
             removedAt: client.removedAt.map(Timestamp.init)
         )

@@ -24,7 +24,8 @@ struct QueryParameters: Sendable {
                 omittingEmptySubsequences: false
             )
             let text = PercentDecoding.text(parts[0], plusIsSpace: true)
-            guard let name = text, allowed.contains(name) else {
+            guard let name = text, !CombiningMarks.areTooMany(in: name), allowed.contains(name)
+            else {
                 throw Self.unknown(text, allowed)
             }
             let value = PercentDecoding.text(
@@ -73,12 +74,13 @@ struct QueryParameters: Sendable {
     /// Returns the problem with a parameter that is not `allowed`, whose name may be no text.
     private static func unknown(_ name: String?, _ allowed: Set<String>) -> Problem {
         let shown = String((name ?? "").unicodeScalars.prefix(shownNameMax))
-        let known = allowed.sorted().map { "`\($0)`" }.joined(separator: ", ")
+        let known = allowed.sorted().map { "`\($0)`" }
+        let all = known.isEmpty ? "none" : known.joined(separator: ", ")
         return Problem([
             FieldError(
                 parameter: shown.isEmpty ? "query" : shown,
                 .unknownParameter,
-                "Is not a parameter of this operation, which has \(known)."
+                "Is not a parameter of this operation, which has \(all)."
             )
         ])
     }

@@ -112,7 +112,7 @@ extension SessionRequest {
     /// Returns the kind that the request asks for, or nil when it names none.
     func sessionKind() throws(Problem) -> Session.Kind? {
         guard let kind else { return nil }
-        guard let known = Session.Kind(rawValue: kind) else {
+        guard let known = Session.Kind(word: kind) else {
             throw Problem([
                 FieldError(pointer: "/kind", .invalidValue, "Must be `background` or `ephemeral`.")
             ])

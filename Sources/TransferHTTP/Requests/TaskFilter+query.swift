@@ -27,7 +27,7 @@ extension QueryParameters {
         var states: [TransferState] = []
         for word in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         {
-            guard let state = TransferState(rawValue: String(Substring(word))),
+            guard let state = TransferState(word: String(Substring(word))),
                 !states.contains(state)
             else {
                 let known = TransferState.allCases.map { "`\($0.rawValue)`" }
@@ -53,7 +53,7 @@ extension QueryParameters {
 
     fileprivate func kind() throws(Problem) -> TransferRequest.Kind? {
         guard let text = self["kind"] else { return nil }
-        guard let kind = TransferRequest.Kind(rawValue: text) else {
+        guard let kind = TransferRequest.Kind(word: text) else {
             throw Self.invalid("kind", "Must be `download`, `upload` or `data`.")
         }
         return kind

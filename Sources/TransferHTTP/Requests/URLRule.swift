@@ -29,6 +29,7 @@ enum URLRule {
             return "Has a host of \(host.count) characters, and at most \(WebURL.hostBytesMax) are "
                 + "allowed."
         }
+        if WebURL.isAddressWithDot(host) { return "Has an IPv4 address with a dot behind it." }
         return "Has a host or port that is none: a host has letters, digits, `-`, `.` and `_` "
             + "or is an IPv6 address in brackets, and a port is from 1 to 65535."
     }

@@ -12,6 +12,14 @@ extension WebURL {
         return !policy.allows(address)
     }
 
+    /// Returns whether a host is an IPv4 address with a dot behind it: the address to some parsers,
+    /// and a name to others, libcurl among them.
+    static func isAddressWithDot(_ host: ArraySlice<UInt8>) -> Bool {
+        guard host.last == UInt8(ascii: ".") else { return false }
+        var words = in_addr()
+        return inet_aton(String(decoding: host.dropLast(), as: UTF8.self), &words) != 0
+    }
+
     /// The address of the host, 4 or 16 bytes in network order; nil for a name.
     ///
     /// inet_aton(3) reads the short, octal, hexadecimal and single-number forms that libcurl reads

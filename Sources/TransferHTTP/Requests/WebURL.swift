@@ -25,7 +25,7 @@ struct WebURL: Equatable, Sendable {
         if !allowsFragment, bytes.contains(UInt8(ascii: "#")) { return nil }
         let authority = rest.prefix { !"/?#".utf8.contains($0) }
         guard let (host, portText) = Self.split(authority), !host.isEmpty,
-            host.count <= Self.hostBytesMax,
+            host.count <= Self.hostBytesMax, !Self.isAddressWithDot(host),
             let port = Self.port(portText, default: defaultPort)
         else { return nil }
         self.host = String(decoding: host, as: UTF8.self)

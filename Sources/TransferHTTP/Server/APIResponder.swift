@@ -200,8 +200,14 @@ package struct APIResponder: HTTPResponder {
                 throw Problem(needing: scope, insteadOf: caller.scopes)
             }
         }
+        // What needs no key is also asked for by programs that add parameters of their own, such
+        // as scrapers and browsers.
+        let hasQuery =
+            entry.scopes[request.method.rawValue] == nil
+            || entry.methodsWithQuery.contains(request.method.rawValue)
         return Handler(changes: request.method != .get && request.method != .head) { [routes] in
-            try await routes.respond(to: Self.routed(request), context: context)
+            if !hasQuery { _ = try QueryParameters(request, allowed: []) }
+            return try await routes.respond(to: Self.routed(request), context: context)
         }
     }
 

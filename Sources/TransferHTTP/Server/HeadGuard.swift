@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import TransferWire
 
 /// A handler that refuses heads about which this server and a proxy in front could disagree, and
 /// marks those after which the connection ends.
@@ -36,7 +37,7 @@ final class HeadGuard: ChannelInboundHandler {
         !head.isKeepAlive || head.method == .CONNECT || head.headers.contains(name: "Upgrade")
     }
 
-    /// Returns what is wrong with a head (RFC 9112 §2.3, §3.2, §6.1).
+    /// Returns what is wrong with a head (RFC 9112 §2.3, §3.2, §6.1), or takes too long to compare.
     static func refusal(of head: HTTPRequestHead) -> MalformedRequest? {
         guard head.version == .http1_1 || head.version == .http1_0 else {
             return MalformedRequest("Send HTTP/1.1.")
@@ -47,6 +48,15 @@ final class HeadGuard: ChannelInboundHandler {
         }
         if let host = hosts.first, !isHost(host) {
             return MalformedRequest("The field `Host` is a name or an address.")
+        }
+        // From here on, both are compared and hashed as texts.
+        guard !CombiningMarks.areTooMany(in: head.uri),
+            !head.headers.contains(where: { CombiningMarks.areTooMany(in: $0.value) })
+        else {
+            return MalformedRequest(
+                "The target or a field has more than \(CombiningMarks.rowMax) combining marks "
+                    + "in a row."
+            )
         }
         guard head.headers.contains(name: "Transfer-Encoding") else { return nil }
         let codings = head.headers["Transfer-Encoding"]

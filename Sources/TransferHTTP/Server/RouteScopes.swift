@@ -106,6 +106,13 @@ enum RouteScopes {
     /// The scope that a reconnection needs, also one that a route for something else makes.
     static let reconnection: KeyScope = .control
 
+    /// The scope that a change of what exists needs, also by a route that creates.
+    static let change: KeyScope = .control
+
+    /// The scope that is needed to send what the tenant keeps to an origin, beside that of the
+    /// route: the origin, which the caller chooses, reads it.
+    static let sendingFiles: KeyScope = .read
+
     /// Returns the scope that a route needs; nil for what needs no key.
     ///
     /// A route that is missing in the table is open to nobody but administrators.

@@ -15,6 +15,8 @@ struct RouteTable: Sendable {
         let methods: [String]
         /// The scope that each method needs; absent for one that needs no key.
         let scopes: [String: KeyScope]
+        /// The methods that have parameters in the query.
+        let methodsWithQuery: Set<String>
 
         /// Whether the entry is the one for a path that fits both: where they first differ, it has
         /// the segment itself and not a parameter, as in the router.
@@ -40,16 +42,19 @@ struct RouteTable: Sendable {
                 scopes[method] = RouteScopes.scope(method, path)
             }
             var methods = Set(routes.map(\.method.rawValue))
+            var queries = methods.filter { RouteQueries.routes.contains("\($0) \(path)") }
             if methods.contains("GET") {
                 methods.insert("HEAD")
                 scopes["HEAD"] = scopes["GET"]
+                if queries.contains("GET") { queries.insert("HEAD") }
             }
             entries[segments.count, default: []].append(
                 Entry(
                     segments: segments,
                     isForTests: path.hasPrefix(TestHookRoutes.path),
                     methods: methods.sorted(),
-                    scopes: scopes
+                    scopes: scopes,
+                    methodsWithQuery: queries
                 )
             )
         }

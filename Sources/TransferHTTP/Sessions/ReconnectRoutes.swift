@@ -202,16 +202,21 @@ extension ReconnectRequest {
             }
         }
         if let persistedFormat {
-            if !(1...PersistedFormat.kindsMax).contains(persistedFormat.kinds.count) {
+            let kinds = persistedFormat.kinds
+            if !(1...PersistedFormat.kindsMax).contains(kinds.count)
+                || kinds.contains(where: CombiningMarks.areTooMany)
+            {
                 refuse(
                     "/persisted_format/kinds",
-                    "Must name 1 to \(PersistedFormat.kindsMax) kinds."
+                    "Must name 1 to \(PersistedFormat.kindsMax) kinds, with at most "
+                        + "\(CombiningMarks.rowMax) combining marks in a row."
+                )
+            } else {
+                settings.format = PersistedFormat(
+                    version: persistedFormat.version,
+                    kinds: Set(kinds)
                 )
             }
-            settings.format = PersistedFormat(
-                version: persistedFormat.version,
-                kinds: Set(persistedFormat.kinds)
-            )
         }
         if let creationInfo {
             if let client = ClientID(creationInfo.client) {

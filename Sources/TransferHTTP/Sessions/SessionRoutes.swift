@@ -29,14 +29,15 @@ struct SessionRoutes: Sendable {
             )
             let session = try context.session(query)
             let isReconnecting = try query.boolean("reconnect")
-            if isReconnecting { try context.requireCaller().require(RouteScopes.reconnection) }
+            let caller = try context.requireCaller()
+            if isReconnecting { try caller.require(RouteScopes.reconnection) }
             let body = try await request.jsonBody()
             let condition = RevisionCondition(request.headers)
             guard isReconnecting else {
-                return try await put(session, body, if: condition, reconnecting: false)
+                return try await put(session, body, if: condition, reconnecting: false, by: caller)
             }
             return try await RequestResources.listing {
-                try await put(session, body, if: condition, reconnecting: true)
+                try await put(session, body, if: condition, reconnecting: true, by: caller)
             }
         }
         router.get("/v1/sessions/{identifier}") { request, context in
@@ -93,7 +94,8 @@ struct SessionRoutes: Sendable {
         _ address: SessionAddress,
         _ body: [UInt8],
         if condition: RevisionCondition = .none,
-        reconnecting isReconnecting: Bool
+        reconnecting isReconnecting: Bool,
+        by caller: Caller
     ) async throws -> Answer {
         let request = try await body.isEmpty ? nil : decoded(SessionRequest.self, from: body)
         let configuration = try request?.configuration?.configuration()
@@ -104,7 +106,8 @@ struct SessionRoutes: Sendable {
             identifier: address.identifier,
             kind: kind,
             configuration: configuration,
-            if: condition
+            if: condition,
+            mayChange: caller.scopes.contains(RouteScopes.change)
         )
         switch result {
         case .created(let session):
@@ -129,6 +132,8 @@ struct SessionRoutes: Sendable {
                 location: address.path
             )
         case .conditionFailed: throw Problem(.preconditionFailed)
+        case .configurationDiffers:
+            throw Problem(needing: RouteScopes.change, insteadOf: caller.scopes)
         case .unknownClient: throw Problem.unknownClient
         case .sharedContainerRequired: throw Self.sharedContainerRequired
         }

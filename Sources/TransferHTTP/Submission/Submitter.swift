@@ -16,15 +16,24 @@ struct Submitter: Sendable {
     /// Stores all of `submissions` or none, with `answer` for a repetition of the request, and
     /// returns it or an earlier answer.
     ///
-    /// `problem` returns the problem that is told when tasks at these indices have these faults.
+    /// `problem` returns the problem that is told when tasks at these indices have these faults,
+    /// and `line` the line of the body in which the task at an index is, if it is in one.
     func submit(
         _ submissions: [TaskSubmission],
         answer: Answer,
         key: IdempotencyKey?,
         lease: SubmissionLease? = nil,
         to session: SessionAddress,
+        by caller: Caller,
+        line: (_ index: Int) -> Int? = { _ in nil },
         problem: ([(index: Int, fault: FieldError)]) -> Problem
     ) async throws -> Answer {
+        if let index = submissions.firstIndex(where: \.request.sendsKeptFile),
+            !caller.scopes.contains(RouteScopes.sendingFiles)
+        {
+            let missing = Problem(needing: RouteScopes.sendingFiles, insteadOf: caller.scopes)
+            throw line(index).map(missing.inLine) ?? missing
+        }
         if let lease { try await checkRoom(in: lease, for: submissions.count, session.tenant) }
         let copies = try await copiesOfNothing(in: submissions, session.tenant)
         guard copies.isEmpty else { throw problem(copies.map { ($0, Self.noResult) }) }

@@ -12,10 +12,12 @@ extension TaskRequest {
         func refuse(_ field: String, _ detail: String, _ code: FieldError.Code = .invalidValue) {
             errors.append(FieldError(pointer: "/\(field)", code, detail))
         }
-        if let method, !Self.isAllowed(method) {
+        // Below, only a method that is allowed is compared: others may take long.
+        let method = self.method.flatMap { Self.isAllowed($0) ? $0 : nil }
+        if self.method != nil, method == nil {
             refuse("method", "Must be a method such as GET or POST, but not CONNECT or TRACE.")
         }
-        guard let kind = TransferRequest.Kind(rawValue: kind ?? "download") else {
+        guard let kind = TransferRequest.Kind(word: kind ?? "download") else {
             refuse("kind", "Must be `download`, `upload` or `data`.")
             return (TransferRequest(), nil)
         }

@@ -157,7 +157,9 @@ struct TaskStream: Sendable {
             submissions,
             answer: answer,
             key: key,
-            to: session
+            to: session,
+            by: self.key.caller,
+            line: { part[$0].number }
         ) { faults in
             Problem([faults[0].fault]).inLine(part[faults[0].index].number)
         }

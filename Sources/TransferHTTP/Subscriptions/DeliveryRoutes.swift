@@ -82,7 +82,7 @@ struct DeliveryRoutes: Sendable {
 
     private func state(_ query: QueryParameters) throws(Problem) -> LoggedDelivery.State? {
         guard let word = query["state"] else { return nil }
-        guard let state = LoggedDelivery.State(rawValue: word) else {
+        guard let state = LoggedDelivery.State(word: word) else {
             let known = LoggedDelivery.State.allCases.map { "`\($0.rawValue)`" }
             throw QueryParameters.invalid(
                 "state",

@@ -158,7 +158,7 @@ private enum SubscriptionRules {
     }
 
     static func form(_ word: String, into errors: inout [FieldError]) -> DeliveryForm? {
-        if let form = DeliveryForm(rawValue: word) { return form }
+        if let form = DeliveryForm(word: word) { return form }
         errors.append(
             FieldError(pointer: "/delivery_form", .invalidValue, "Must be `single` or `batch`.")
         )

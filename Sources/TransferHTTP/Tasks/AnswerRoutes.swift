@@ -15,7 +15,7 @@ struct AnswerRoutes: Sendable {
         router.post("/v1/tasks/{id}/begin") { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
-            return try await begin(id, body, tenant: context.requireTenant())
+            return try await begin(id, body, by: context.requireCaller())
         }
         router.post("/v1/tasks/{id}/credential") { request, context in
             let id = try context.taskID()
@@ -24,9 +24,10 @@ struct AnswerRoutes: Sendable {
         }
     }
 
-    func begin(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+    func begin(_ id: TaskID, _ body: [UInt8], by caller: Caller) async throws -> Answer {
         let request = try await decoded(BeginRequest.self, from: body)
         let replacement = try request.replacement()
+        let tenant = caller.tenant
         guard request.disposition != .cancel else {
             return try answer(
                 try await stores.decisions.cancelTask(
@@ -36,9 +37,20 @@ struct AnswerRoutes: Sendable {
                 )
             )
         }
+        if replacement != nil { try await checkSource(of: id, by: caller) }
         return try answer(
             try await stores.decisions.beginTask(tenant: tenant, id: id, with: replacement)
         )
+    }
+
+    /// Throws ``Problem`` if a task sends bytes that `caller` may not read: it has named the origin
+    /// that would get them.
+    private func checkSource(of id: TaskID, by caller: Caller) async throws {
+        guard !caller.scopes.contains(RouteScopes.sendingFiles),
+            try await stores.tasks.task(tenant: caller.tenant, id: id) != nil,
+            try await stores.tasks.request(of: id)?.upload != nil
+        else { return }
+        try caller.require(RouteScopes.sendingFiles)
     }
 
     func authenticate(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
@@ -77,7 +89,7 @@ struct AnswerRoutes: Sendable {
     ) async throws -> CredentialAnswer {
         switch choice {
         case .named(let name):
-            guard
+            guard Credential.isName(name),
                 let credential = try await stores.credentials.credential(tenant: tenant, name: name)
             else {
                 throw Problem([

@@ -56,7 +56,11 @@ actor SharedPoll<Subject: Hashable & Sendable, State: Sendable> {
         lastNumber += 1
         let number = lastNumber
         return await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+                // Whatever ended the wait may have had the actor before this did, and found nobody.
+                guard !Task.isCancelled, !Task.isShuttingDownGracefully else {
+                    return continuation.resume(returning: false)
+                }
                 waiters[number] = Waiter(
                     subject: subject,
                     isNews: isNews,

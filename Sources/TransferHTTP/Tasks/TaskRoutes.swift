@@ -21,18 +21,19 @@ struct TaskRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
             let session = try context.session(request)
+            let caller = try context.requireCaller()
             let lease = try SubmissionLease(request.headers)
             if request.hasMediaType(TaskStream.mediaType) {
                 guard lease == nil else {
                     throw QueryParameters.invalid("Lease-Token", "Not with NDJSON lines.")
                 }
-                let key = try keys.hold(context.requireCaller())
+                let key = keys.hold(caller)
                 return try await TaskStream(request, to: session, by: submitter, key, context)
                     .response()
             }
             var body = try await request.jsonBody()
             let answer = try await RequestResources.submitting(body.count) {
-                try await submit(&body, of: request, under: lease, to: session)
+                try await submit(&body, of: request, under: lease, to: session, by: caller)
             }
             return try answer.response(from: request, context: context)
         }
@@ -79,7 +80,8 @@ struct TaskRoutes: Sendable {
         _ body: inout [UInt8],
         of request: Request,
         under lease: SubmissionLease?,
-        to session: SessionAddress
+        to session: SessionAddress,
+        by caller: Caller
     ) async throws -> Answer {
         let key = try await IdempotencyKey(request, body: body)
         if let key,
@@ -105,7 +107,8 @@ struct TaskRoutes: Sendable {
             answer: answer,
             key: key,
             lease: lease,
-            to: session
+            to: session,
+            by: caller
         ) { faults in
             Problem(faults.map { isBatch ? $0.fault.moved(to: "/\($0.index)") : $0.fault })
         }

@@ -229,6 +229,7 @@ final class Authenticator: Sendable {
             key: key.id,
             scopes: stored.scopes,
             expiresAt: expiresAt,
+            expiryDate: stored.expiresAt,
             requestsPerSecondMax: stored.requestsPerSecondMax,
             keyRequestsPerSecondMax: stored.ownRequestsPerSecondMax,
             isForTests: stored.isForTests

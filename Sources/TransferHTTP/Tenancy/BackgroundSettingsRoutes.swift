@@ -43,7 +43,7 @@ extension BackgroundSettingsPatchRequest {
         var change = BackgroundSettingsChange()
         change.areTasksOn = enabled
         if let capacity {
-            change.capacity = BackgroundSettings.Capacity(rawValue: capacity)
+            change.capacity = BackgroundSettings.Capacity(word: capacity)
             if change.capacity == nil { check.refuse("capacity", "Must be `idle` or `busy`.") }
         }
         change.assertionBudget = check.seconds(

@@ -1,3 +1,4 @@
+import Foundation
 import TransferModel
 
 /// The holder of a good key: the sender of a request, and what it may do.
@@ -9,6 +10,8 @@ struct Caller: Sendable {
     let scopes: Set<KeyScope>
     /// The time at which the key expires; nil for never.
     let expiresAt: ContinuousClock.Instant?
+    /// The same time as a date, as it was stored.
+    var expiryDate: Date?
     /// The requests that its tenant may send to this instance in a second; nil for any number.
     var requestsPerSecondMax: Int?
     /// The requests that may be sent with the key to this instance in a second; nil for any number.

@@ -9,7 +9,7 @@ extension CredentialRequest {
         into errors: inout [FieldError]
     ) -> (form: Credential.Form, secrets: Credential.Secrets)? {
         var fields = CredentialFields(self, pointer)
-        let kind = Credential.Kind(rawValue: kind)
+        let kind = Credential.Kind(word: kind)
         let form: Credential.Form
         var secrets = Credential.Secrets(main: Secret(""))
         switch kind {
@@ -168,6 +168,8 @@ private struct CredentialFields {
         }
         if HTTPHeader.fault(name: name, value: "") != nil {
             refuse(.name, .forbiddenHeader, "Must be the name of a field that may be sent.")
+        } else if HTTPHeader.isHarmless(name: name) {
+            refuse(.name, .forbiddenHeader, "Must not be a field that redirects take elsewhere.")
         }
         return name
     }
@@ -197,7 +199,7 @@ private struct CredentialFields {
             pem.utf8.starts(with: "-----BEGIN ".utf8) && !pem.utf8.contains(0)
             && pem.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
                 line.starts(with: "-----END ".utf8)
-                    && String(decoding: line, as: UTF8.self).contains("PRIVATE KEY-----")
+                    && line.contains(Array("PRIVATE KEY-----".utf8))
             }
         if !isKey || pem.utf8.count > CredentialRules.privateKeyBytesMax {
             refuse(

@@ -1,6 +1,6 @@
 /// A request's hold on its key, which is watched for as long as the hold exists.
 final class KeyHold: Sendable {
-    private let caller: Caller
+    let caller: Caller
     private let end: KeyEnd
     private let watch: KeyWatch
 

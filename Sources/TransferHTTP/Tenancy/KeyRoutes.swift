@@ -26,7 +26,7 @@ struct KeyRoutes: Sendable {
 
     func create(_ body: [UInt8], by caller: Caller) async throws -> Answer {
         let key = APIKey.generate()
-        let new = try await decoded(KeyRequest.self, from: body).newKey(key, by: caller.scopes)
+        let new = try await decoded(KeyRequest.self, from: body).newKey(key, by: caller)
         let createdAt = try await stores.keys.createAPIKey(new, tenant: caller.tenant)
         var document = KeyDocument(
             id: new.id,

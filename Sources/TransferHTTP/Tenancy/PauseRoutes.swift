@@ -45,7 +45,10 @@ struct PauseRoutes: Sendable {
 
     /// Returns the host that a body names.
     private func hostKey(_ host: String) throws -> HostKey {
-        guard let key = HostKey(hostAndPort: host) else {
+        // It is searched from its end, character by character.
+        guard host.utf8.count <= WebURL.hostBytesMax + ":65535".utf8.count,
+            let key = HostKey(hostAndPort: host)
+        else {
             throw Problem([
                 FieldError(
                     pointer: "/host",

@@ -56,7 +56,7 @@ struct TestHookRoutes: Sendable {
 extension TestFailureRequest {
     /// Returns the failure that this request wants.
     fileprivate func failure() throws(Problem) -> TestFailure {
-        guard let code = TransferFailure.Code(rawValue: code),
+        guard let code = TransferFailure.Code(word: code),
             let failure = TestFailure(code: code, httpStatus: httpStatus)
         else {
             throw Problem([

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Testing
+import TransferStore
 import TransferWire
 
 @testable import TransferHTTP
@@ -25,6 +26,13 @@ import TransferWire
         let problem = Problem(any: CancellationError())
         #expect(problem.code == .internalError)
         #expect(detail(problem)?.hasPrefix("The service's log has the cause under") == true)
+    }
+
+    @Test func aForceQuitAtWorkIsNoFaultOfTheDatabase() {
+        let problem = Problem(any: StoreError.forceQuitInProgress)
+        #expect(problem.code == .unavailable)
+        #expect(problem.headers[.retryAfter] != nil)
+        #expect(detail(problem) == "The force-quit of this client is still at work.")
     }
 
     @Test func theMethodsOfAPathAreNamed() {

@@ -33,29 +33,58 @@ import TransferWire
         }
     }
 
-    @Test func theCancellationOfASubmissionIsNotThatOfItsSuccessor() async throws {
+    @Test func aRefusalLeavesTheRequestThatItWouldHaveReplaced() async throws {
         try await APIServer.run { server in
-            try await server.register()
-            try await server.request()
-            let requests = server.stores.requests
-            let first = try await requests.pendingRequests(of: .default, tenant: server.first.id)
-            try await server.request()
-            let second = try await requests.pendingRequests(of: .default, tenant: server.first.id)
-            for pending in first {
-                let isCancelled = try await requests.cancelRequest(
-                    pending,
-                    tenant: server.first.id
-                )
-                #expect(!isCancelled)
+            try await server.register([("export", "continued_processing")])
+            #expect(try await server.request("export", Self.words).status == 201)
+            #expect(try await server.request("export", #""title": "Export""#).status == 201)
+            try await server.stores.advanceTimers()
+            let accepted = try #require(try await server.pending().first)
+            #expect(accepted.waitsFor.reason == "run")
+            let refused = try await server.request("export", Self.words)
+            #expect(refused.status == 409)
+            #expect(refused.code == .immediateRunIneligible)
+            #expect(try await server.pending().map(\.id) == [accepted.id])
+            // It is still looked at.
+            let run = try #require(try await server.runs().first)
+            try await server.change(run.id, "complete", #"{"success": true}"#)
+            try await server.stores.advanceTimers()
+            #expect(try await server.runs().map(\.state) == ["launched", "succeeded"])
+        }
+    }
+
+    /// By a submission that was judged before another one was launched.
+    @Test func aLaunchSinceTheDecisionRefusesIt() async throws {
+        try await APIServer.run { server in
+            try await server.register([("export", "continued_processing")])
+            var request = BackgroundTaskRequest(
+                identifier: BackgroundTaskIdentifier(stored: "export")
+            )
+            request.title = "Export"
+            request.strategy = .fail
+            let id = BackgroundTaskRequestID(.version7())
+            let judged = try await server.stores.timers.immediateRequest(
+                request,
+                id,
+                of: .default,
+                tenant: server.first.id
+            )
+            let due = try #require(judged)
+            #expect(LaunchDecision(due) == .launch(next: nil))
+            #expect(try await server.request("export", Self.words).status == 201)
+            let result = try await server.stores.requests.submitRequest(
+                request,
+                id,
+                occurrence: nil,
+                of: .default,
+                tenant: server.first.id,
+                immediate: (due, LaunchDecision(due))
+            )
+            guard case .ineligible(.run) = result else {
+                Issue.record("\(result)")
+                return
             }
-            #expect(try await server.pending().map(\.id) == second.map(\.id.description))
-            for pending in second {
-                let isCancelled = try await requests.cancelRequest(
-                    pending,
-                    tenant: server.first.id
-                )
-                #expect(isCancelled)
-            }
+            #expect(try await server.runs().count == 1)
             #expect(try await server.pending().isEmpty)
         }
     }

@@ -97,6 +97,10 @@ import TransferWire
                 "/v1/clients/share/events?after=\(first.next)"
             ).json(EventPage.self)
             #expect(rest.items.map(\.data.sequence) == [2])
+            // The client's document names the position of the last one.
+            let client = try await server.send("GET", "/v1/clients/share")
+                .json(ClientDocument.self)
+            #expect(rest.next == "\(client.id):\(client.lastEventSequence)")
             #expect(try await server.clientEvents().isEmpty)
             let foreign = try await server.send(
                 "GET",

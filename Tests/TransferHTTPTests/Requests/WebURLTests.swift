@@ -10,7 +10,7 @@ import TransferWire
         ("http://a:8080?x", "a", 8080), ("http://a#f", "a", 80),
         ("http://[::1]:81/", "::1", 81), ("https://[2001:db8::1]", "2001:db8::1", 443),
         ("http://1.2.3.4/%00", "1.2.3.4", 80), ("http://a_b-c.d/@:x", "a_b-c.d", 80),
-        ("http://a/?q=http://u@b/", "a", 80),
+        ("http://a/?q=http://u@b/", "a", 80), ("http://a.example./", "a.example.", 80),
     ])
     func takesWebAddresses(text: String, host: String, port: Int) {
         let url = WebURL(text)
@@ -25,6 +25,7 @@ import TransferWire
         "http://a b/", "http://a/ b", " http://a/", "http://a/\t", "http://a/\n", "http://a/\u{0}",
         "http://a/\u{7F}", "http://a\\b/", "http://a/\\", "http://é/", "http://a/é",
         "http://[::1/", "http://[]/", "http://[a]/", "http://[::1]x/", "http://[fe80::1%25eth0]/",
+        "http://127.0.0.1./", "http://127.1.:80/", "http://0x7f000001./",
         "http://a%2eb/", "http://a,b/", "httpx://a/", "http\u{3A}\u{301}//a",
     ])
     func refusesWhatParsersDisagreeOver(text: String) {
@@ -35,7 +36,7 @@ import TransferWire
         ("http://a/ b", "a space as byte 10"), ("http://a/é", "not ASCII as byte 10"),
         ("http://a\\b/", "a backslash"), ("http://a/\t", "a control character"),
         ("ftp://a/", "begin with http"), ("http://u:p@a/", "`credential`"),
-        ("http:///a", "no host"),
+        ("http:///a", "no host"), ("http://127.0.0.1./", "a dot behind it"),
         ("http://a:0/", "a port is from 1"), ("http://a,b/", "letters, digits"),
     ])
     func saysWhatIsWrongAndNeverWhatWasSent(text: String, part: String) {

@@ -119,6 +119,41 @@ import TransferWire
         }
     }
 
+    /// Swift compares texts in a time that grows with the square of their combining marks.
+    @Test(.timeLimit(.minutes(2))) func whatTakesLongToCompareIsRefused() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let row = "\u{300}\u{323}\u{334}\u{345}\u{316}"
+            let name = "a" + String(repeating: row, count: 4000)
+            let word = "a" + String(repeating: row, count: 100_000)
+            let good = #"{"url": "http://origin.example/"}"#
+            let headers = Self.task(#""headers": {"\#(name)": "b"}"#)
+            let sent = #""body": {"json": {"\#(name)": 1}}"#
+            let configuration = #"{"configuration": {"\#(name)": 1}}"#
+            let format = #"{"persisted_format": {"version": 1, "kinds": ["\#(word)"]}}"#
+            let table: [(String, String, String, String)] = [
+                ("POST", "tasks", Self.task(#""\#(name)": 1"#), " invalid_value"),
+                ("POST", "tasks", headers, " invalid_value"),
+                ("POST", "tasks", "[\(good), \(headers)]", "/1 invalid_value"),
+                ("POST", "tasks", Self.task(sent), " invalid_value"),
+                ("POST", "tasks", Self.task(#""kind": "\#(word)""#), "/kind invalid_value"),
+                ("POST", "tasks", Self.task(#""method": "\#(word)""#), "/method invalid_value"),
+                ("PATCH", "", configuration, " invalid_value"),
+                ("POST", "reconnect", format, "/persisted_format/kinds invalid_value"),
+            ]
+            for (method, place, body, fault) in table {
+                let path = place.isEmpty ? session : "\(session)/\(place)"
+                let answer = try await server.send(method, path, body)
+                #expect(answer.status == 422, "\(fault)")
+                #expect(answer.faults == [fault])
+            }
+            let settings = "/v1/tenant/background-settings"
+            let answer = try await server.send("PATCH", settings, #"{"\#(name)": 1}"#)
+            #expect(answer.faults == [" invalid_value"])
+            #expect(answer.text.contains("more than 30 combining marks in a row"))
+        }
+    }
+
     @Test func whatIsNoJSONIsRefused() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

@@ -110,6 +110,26 @@ import TransferWire
         #expect(Set(open) == OperationRoutes.paths.union(PageRoutes.paths))
     }
 
+    /// A parameter that is misspelt, or given where there is none, is not ignored.
+    @Test func operationsWithoutParametersRefuseAQuery() async throws {
+        try await APIServer.run { server in
+            let operations = try APIServer.document().operations
+            let withQuery = operations.filter { !$0.queryParameters.isEmpty }
+            #expect(Set(withQuery.map(\.description)) == RouteQueries.routes)
+            for operation in operations where operation.needsKey && !withQuery.contains(operation) {
+                let path = operation.path.replacing(#/\{\w+\}/#, with: "x")
+                let answer = try await server.send(operation.method, "\(path)?x=1")
+                #expect(answer.status == 422, "\(operation)")
+                #expect(answer.faults == ["x unknown_parameter"], "\(operation)")
+                #expect(answer.text.contains("which has none."))
+            }
+            #expect(try await server.send("HEAD", "/v1/tenant?x=1").status == 422)
+            // A name alone, and none at all.
+            #expect(try await server.send("GET", "/v1/tenant?x").status == 422)
+            #expect(try await server.send("GET", "/v1/tenant?").status == 200)
+        }
+    }
+
     @Test func theValidatorSeesWhatIsWrong() throws {
         let document = try APIServer.document()
         let good = #"{"status":"pass","reason":"x"}"#

@@ -55,6 +55,8 @@ import TransferWire
         post("Host: a\r\nContent-Length: 0x5"),
         post("Host: a\r\nContent-Length: 99999999999999999999999"),
         "GET /livez HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 40_000))\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\r\nX: a\(String(repeating: "\u{300}", count: 31))\r\n\r\n",
+        "GET /livez?a\(String(repeating: "\u{300}", count: 31)) HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
     func isRefusedWithAProblemAndNothingBehindItIsAnswered(request: String) async throws {
         try await APIServer.run { server in

@@ -10,12 +10,16 @@ import TransferWire
 
 /// The answers of clients to questions of their tasks.
 @Suite(.postgresSchema) struct AnswerTests {
-    /// Makes a task that asks whether to start.
-    private func asking(_ server: APIServer, _ session: String) async throws -> TaskID {
+    /// Makes a task, with further members, that asks whether to start.
+    private func asking(
+        _ server: APIServer,
+        _ session: String,
+        _ members: String = ""
+    ) async throws -> TaskID {
         let id = try await server.submit(
             session,
             """
-            {"url": "http://origin.example/a", "asks_to_begin": true,
+            {"url": "http://origin.example/a", \(members) "asks_to_begin": true,
              "earliest_begin_at": "2999-01-01T00:00:00Z"}
             """
         )
@@ -66,6 +70,40 @@ import TransferWire
             let claim = try await server.claim()
             #expect(claim.headers == [HTTPHeader(name: "X-A", value: "1")])
             #expect(claim.hostKey == HostKey(host: "other.example", port: 80))
+        }
+    }
+
+    /// Whoever names the origin reads what is sent there.
+    @Test func anotherRequestForWhatIsSentNeedsTheScopeOfAReader() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let download = try await server.submit(session)
+            try await server.complete([1, 2, 3])
+            let holder = try await server.holder([.control])
+            let both = try await server.holder([.control, .read])
+            let other = """
+                {"disposition": "use_new_request", "request": {"url": "http://b.example/"}}
+                """
+            for source in [
+                #"{"path": "reports/r.txt"}"#, #"{"copy": {"task": "\#(download)"}}"#,
+                #"{"body": {"text": "a"}}"#,
+            ] {
+                let upload = #""kind": "upload", "upload": \#(source),"#
+                let begin = "/v1/tasks/\(try await asking(server, session, upload))/begin"
+                let refused = try await server.send("POST", begin, other, as: holder)
+                #expect(refused.status == 403, "\(source)")
+                #expect(refused.code == .insufficientScope)
+                #expect(try refused.json(ProblemDetails.self).scope == "read")
+                let changed = try await server.send("POST", begin, other, as: both)
+                #expect(try changed.json(TaskDocument.self).url == "http://b.example/")
+                let same = "/v1/tasks/\(try await asking(server, session, upload))/begin"
+                let go = #"{"disposition": "continue"}"#
+                #expect(try await server.send("POST", same, go, as: holder).status == 200)
+            }
+            let received = "/v1/tasks/\(try await asking(server, session))/begin"
+            #expect(try await server.send("POST", received, other, as: holder).status == 200)
+            let absent = "/v1/tasks/\(UUID())/begin"
+            #expect(try await server.send("POST", absent, other, as: holder).status == 404)
         }
     }
 

@@ -100,6 +100,8 @@ import TransferWire
         (#"{"kind": "bearer", "token": "a", "password": "b"}"#, "/password invalid_value"),
         (#"{"kind": "basic", "username": "a:b", "password": ""}"#, "/username invalid_value"),
         (#"{"kind": "header", "name": "Host", "value": "a"}"#, "/name forbidden_header"),
+        (#"{"kind": "header", "name": "User-Agent", "value": "a"}"#, "/name forbidden_header"),
+        (#"{"kind": "header", "name": "accept", "value": "a"}"#, "/name forbidden_header"),
         (#"{"kind": "bearer", "token": "a", "origins": []}"#, "/origins invalid_value"),
         (
             #"{"kind": "bearer", "token": "a", "origins": ["https://a.example/path"]}"#,
@@ -237,6 +239,14 @@ import TransferWire
     @Test(arguments: [
         (#"{"disposition": "use"}"#, "/credential required"),
         (#"{"disposition": "use", "credential": "absent"}"#, "/credential invalid_value"),
+        // No text of PostgreSQL has a NUL.
+        (#"{"disposition": "use", "credential": "\u0000"}"#, "/credential invalid_value"),
+        (#"{"disposition": "use", "credential": "a\u0000b"}"#, "/credential invalid_value"),
+        (#"{"disposition": "use", "credential": ""}"#, "/credential invalid_value"),
+        (
+            #"{"disposition": "use", "credential": "\#(String(repeating: "a", count: 65))"}"#,
+            "/credential invalid_value"
+        ),
         (
             #"{"disposition": "use", "credential": {"kind": "bearer"}}"#,
             "/credential/token required"

@@ -63,6 +63,56 @@ import TransferWire
         }
     }
 
+    /// A limited key would otherwise make itself an unlimited one.
+    @Test func nobodyGrantsLongerOrFasterUseThanItsOwn() async throws {
+        try await APIServer.run { server in
+            let end = Date(timeIntervalSince1970: 32_503_680_000.25)
+            var admin = try await server.holder(
+                [.admin, .read],
+                expiresAt: end,
+                requestsPerSecondMax: 1000
+            )
+            func create(
+                _ members: String,
+                as admin: APIServer.Tenant
+            ) async throws -> HTTPClient.Answer {
+                let body = #"{"name": "a", "scopes": ["admin"]\#(members)}"#
+                return try await server.send("POST", "/v1/keys", body, as: admin)
+            }
+            // Nor does a key that it has made.
+            for _ in 0..<2 {
+                for members in [
+                    "", #", "expires_at": null, "requests_per_second_max": null"#,
+                    #", "expires_at": "3000-01-01T00:00:00.25Z", "requests_per_second_max": 1000"#,
+                ] {
+                    let made = try await create(members, as: admin)
+                    #expect(made.status == 201, "\(members)")
+                    let child = try made.json(KeyDocument.self)
+                    #expect(child.expiresAt?.rfc3339 == Timestamp(end).rfc3339, "\(members)")
+                    #expect(child.requestsPerSecondMax == 1000, "\(members)")
+                    let key = try #require(child.key.flatMap { APIKey($0) })
+                    admin = APIServer.Tenant(id: server.first.id, key: key)
+                }
+                let after = #", "expires_at": "3000-01-01T00:00:00.26Z""#
+                let later = try await create(after, as: admin)
+                #expect(later.faults == ["/expires_at invalid_value"])
+                let more = #", "requests_per_second_max": 1001"#
+                let faster = try await create(more, as: admin)
+                #expect(faster.faults == ["/requests_per_second_max invalid_value"])
+            }
+            let less = try await create(
+                #", "expires_at": "2999-01-01T00:00:00Z", "requests_per_second_max": 999"#,
+                as: admin
+            ).json(KeyDocument.self)
+            #expect(less.expiresAt?.rfc3339 == "2999-01-01T00:00:00.000000Z")
+            #expect(less.requestsPerSecondMax == 999)
+            // One without limits makes keys with any.
+            let free = try await server.send("POST", "/v1/keys", #"{"name": "a"}"#)
+                .json(KeyDocument.self)
+            #expect(free.expiresAt == nil && free.requestsPerSecondMax == nil)
+        }
+    }
+
     @Test func whatIsNoKeyIsRefused() async throws {
         try await APIServer.run { server in
             for (body, fault) in [

@@ -92,6 +92,106 @@ import TransferWire
         }
     }
 
+    /// A shorter retention would end results, and the headers of waiting tasks would be gone.
+    @Test func aPutThatChangesASessionNeedsTheScopeOfAChange() async throws {
+        try await APIServer.run { server in
+            let submitter = try await server.holder([.submit])
+            let path = "/v1/sessions/kept"
+            let body = #"""
+                {"configuration": {
+                    "result_retention": 31536000.0004, "timeout_for_request": 1.5,
+                    "retry": {"attempts_max": 3, "delay_base": 0.1},
+                    "tls": {"minimum_version": "1.3"}, "max_connections_per_host": 2,
+                    "total_bytes_per_second_max": 5000,
+                    "additional_headers": {"C": "d", "A": "b"}}}
+                """#
+            // A client makes its session, and finds it at each start.
+            let made = try await server.send("PUT", path, body, as: submitter)
+            #expect(made.status == 201)
+            for same in [body, "", "{}", #"{"kind": "background"}"#] {
+                let found = try await server.send("PUT", path, same, as: submitter)
+                #expect(found.status == 200, "\(same)")
+                #expect(found.fields["etag"] == made.fields["etag"], "\(same)")
+            }
+            for other in [
+                #"{"configuration": {"result_retention": 60}}"#, #"{"configuration": {}}"#,
+                body.replacing(#""A": "b""#, with: #""A": "c""#),
+                body.replacing(#""attempts_max": 3"#, with: #""attempts_max": 4"#),
+            ] {
+                let refused = try await server.send("PUT", path, other, as: submitter)
+                #expect(refused.status == 403, "\(other)")
+                #expect(refused.code == .insufficientScope)
+                #expect(try refused.json(ProblemDetails.self).scope == "control")
+            }
+            let absent = [("If-None-Match", "*")]
+            let short = #"{"configuration": {"result_retention": 60}}"#
+            let exists = try await server.send("PUT", path, short, as: submitter, fields: absent)
+            #expect(exists.code == .preconditionFailed)
+            let kind = #"{"kind": "ephemeral", "configuration": {"result_retention": 60}}"#
+            let differs = try await server.send("PUT", path, kind, as: submitter)
+            #expect(differs.code == .sessionKindDiffers)
+            let kept = try await server.send("GET", path)
+            #expect(kept.fields["etag"] == made.fields["etag"])
+            let configuration = try kept.json(SessionDocument.self).configuration
+            #expect(configuration.resultRetention == 31_536_000)
+            #expect(configuration.headerNames == ["A", "C"])
+            let both = try await server.holder([.submit, .control])
+            #expect(try await server.send("PUT", path, short, as: both).status == 200)
+            let changed = try await server.send("GET", path).json(SessionDocument.self)
+            #expect(changed.configuration.resultRetention == 60)
+        }
+    }
+
+    /// Whoever names the origin reads what is sent there.
+    @Test func anUploadOfAKeptFileNeedsTheScopeOfAReader() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let download = try await server.submit(session)
+            try await server.complete([1, 2, 3])
+            let submitter = try await server.holder([.submit])
+            let both = try await server.holder([.submit, .read])
+            let path = "\(session)/tasks"
+            let plain = #"{"url": "http://origin.example/"}"#
+            let asLines = [("Content-Type", TaskStream.mediaType)]
+            func upload(_ source: String) -> String {
+                #"{"kind": "upload", "url": "http://origin.example/", "upload": \#(source)}"#
+            }
+            for source in [#"{"copy": {"task": "\#(download)"}}"#, #"{"path": "reports/r.txt"}"#] {
+                let task = upload(source)
+                for body in [task, "[\(plain), \(task)]"] {
+                    let refused = try await server.send("POST", path, body, as: submitter)
+                    #expect(refused.status == 403, "\(body)")
+                    #expect(refused.code == .insufficientScope)
+                    #expect(try refused.json(ProblemDetails.self).scope == "read")
+                }
+                let refused = try await server.send(
+                    "POST",
+                    path,
+                    "\(plain)\n\(task)\n",
+                    as: submitter,
+                    fields: asLines
+                )
+                #expect(refused.code == .insufficientScope)
+                let problem = try refused.json(ProblemDetails.self)
+                #expect(problem.scope == "read" && problem.line == 2)
+            }
+            let before = try await server.send("GET", session).json(SessionDocument.self)
+            #expect(before.outstanding == 0)
+            let kept = upload(#"{"path": "reports/r.txt"}"#)
+            #expect(try await server.send("POST", path, kept, as: both).status == 202)
+            let lines = try await server.send("POST", path, kept, as: both, fields: asLines)
+            #expect(lines.status == 202)
+            // These bytes are the caller's own.
+            for source in [
+                #"{"body": {"text": "a"}}"#, #"{"staged": true}"#,
+                #"{"copy": {"url": "http://source.example/"}}"#,
+            ] {
+                let answer = try await server.send("POST", path, upload(source), as: submitter)
+                #expect(answer.status == 202, "\(source)")
+            }
+        }
+    }
+
     @Test func aKeyWithoutNamedScopesMayDoEverythingButAdministrate() {
         #expect(KeyScope.defaults == Set(KeyScope.allCases).subtracting([.admin]))
         let key = NewAPIKey(id: "a", secretSHA256: [], name: "a")
@@ -103,7 +203,8 @@ extension APIServer {
     /// Makes a key of the first tenant.
     func holder(
         _ scopes: Set<KeyScope> = Set(KeyScope.allCases),
-        expiresAt: Date? = nil
+        expiresAt: Date? = nil,
+        requestsPerSecondMax: Int? = nil
     ) async throws -> Tenant {
         let key = APIKey.generate()
         _ = try await stores.keys.createAPIKey(
@@ -112,7 +213,8 @@ extension APIServer {
                 secretSHA256: key.secretSHA256,
                 name: "test",
                 scopes: scopes,
-                expiresAt: expiresAt
+                expiresAt: expiresAt,
+                requestsPerSecondMax: requestsPerSecondMax
             ),
             tenant: first.id
         )

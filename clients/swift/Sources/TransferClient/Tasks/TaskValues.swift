@@ -90,14 +90,15 @@ struct TaskValues: Sendable {
         failure = snapshot.error.map { TransferError($0) }
     }
 
-    /// Stores an end.
+    /// Stores an end; `isCounted` if the bytes that were sent came with it.
     ///
     /// - Returns: the callers to tell; nil when there is no end, or was one before.
-    mutating func settle(_ newEnd: End?) -> Settled? {
+    mutating func settle(_ newEnd: End?, isCounted: Bool) -> Settled? {
         guard let newEnd, end == nil else { return nil }
         end = newEnd
-        // The event of the end does not count what was sent, and all of it was.
-        if case .success = newEnd, bytesExpectedToSend > bytesSent {
+        // An event of an end does not count them. All were sent, unless the origin answered early,
+        // which only the task's document tells.
+        if !isCounted, case .success = newEnd, bytesExpectedToSend > bytesSent {
             bytesSent = bytesExpectedToSend
         }
         defer { waiters = [:] }

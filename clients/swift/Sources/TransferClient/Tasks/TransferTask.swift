@@ -156,7 +156,7 @@ extension TransferTask {
     func apply(_ document: TaskDocument) {
         let waiting = change { values in
             values.update(document)
-            return values.settle(end(of: document))
+            return values.settle(end(of: document), isCounted: true)
         }
         waiting?.resume()
     }
@@ -164,7 +164,7 @@ extension TransferTask {
     func apply(_ change: TransferEvent.TaskChange, _ snapshot: EventMessage.Task) {
         let waiting = self.change { values in
             values.update(snapshot, isRetried: change == .retried)
-            return values.settle(end(of: snapshot, after: change))
+            return values.settle(end(of: snapshot, after: change), isCounted: false)
         }
         waiting?.resume()
     }
@@ -173,7 +173,7 @@ extension TransferTask {
     ///
     /// - Returns: whether it had not ended.
     @discardableResult func end(_ error: TransferError) -> Bool {
-        let waiting = change { $0.settle(.failure(error)) }
+        let waiting = change { $0.settle(.failure(error), isCounted: false) }
         waiting?.resume()
         return waiting != nil
     }

@@ -11,7 +11,7 @@ enum JSONNames {
     /// A decoder keeps only one of them, also if the names are equal without being the same bytes:
     /// a Swift text is equal to any other that Unicode calls canonically equivalent.
     ///
-    /// Expects a text that a decoder has accepted.
+    /// Expects a text that a decoder has accepted, whose names have few combining marks.
     static func areRepeated(in text: ArraySlice<UInt8>) -> Bool {
         var containers: [Container] = []
         var expectsName = false
@@ -35,6 +35,35 @@ enum JSONNames {
                 expectsName = false
                 index = end
                 continue
+            default: break
+            }
+            index += 1
+        }
+        return false
+    }
+
+    /// Whether a member has a name with too many combining marks in a row, which no decoder may
+    /// see: it compares names as texts.
+    ///
+    /// Expects a text in UTF-8. Of one that is no JSON the answer means nothing.
+    static func haveTooManyMarks(in text: ArraySlice<UInt8>) -> Bool {
+        // Without these there is no mark, nor the escape of one.
+        guard text.contains(where: { $0 >= 0xCC || $0 == UInt8(ascii: "\\") }) else { return false }
+        var index = text.startIndex
+        var string = index..<index
+        while index < text.endIndex {
+            switch text[index] {
+            case UInt8(ascii: "\""):
+                string = index..<endOfString(text, from: index)
+                index = string.upperBound
+                continue
+            // What stands before a colon is a name.
+            case UInt8(ascii: ":") where string.count > 2 * CombiningMarks.rowMax:
+                if let name = name(text[string]), CombiningMarks.areTooMany(in: name) {
+                    return true
+                }
+                // Once: behind it there may be any number of colons.
+                string = index..<index
             default: break
             }
             index += 1

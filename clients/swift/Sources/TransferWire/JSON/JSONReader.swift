@@ -52,6 +52,8 @@ struct JSONReader {
     mutating func nextName() throws(Refusal) -> String? {
         guard try next(before: UInt8(ascii: "}")) else { return nil }
         let name = try string()
+        // Whoever asks for the name compares it.
+        guard !CombiningMarks.areTooMany(in: name) else { throw Refusal() }
         try expect(UInt8(ascii: ":"))
         return name
     }

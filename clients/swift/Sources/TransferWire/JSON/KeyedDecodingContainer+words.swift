@@ -7,7 +7,7 @@ extension KeyedDecodingContainer {
         forKey key: Key
     ) throws -> Word where Word.RawValue == String {
         let text = try decode(String.self, forKey: key)
-        guard let word = Word(rawValue: text) else {
+        guard !CombiningMarks.areTooMany(in: text), let word = Word(rawValue: text) else {
             let known = Word.allCases.map { "`\($0.rawValue)`" }
             throw FieldError(
                 pointer: JSONPointer.rendering(codingPath + [key]),

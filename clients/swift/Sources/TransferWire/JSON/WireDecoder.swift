@@ -53,6 +53,7 @@ public enum WireDecoder {
         _ type: Value.Type,
         checked bytes: ArraySlice<UInt8>
     ) throws(Failure) -> Value {
+        guard !JSONNames.haveTooManyMarks(in: bytes) else { throw .invalid(.tooManyMarks) }
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch let error as FieldError {
@@ -89,6 +90,16 @@ extension FieldError {
         """
         Holds an object with two members whose names are equal. If a receiver wants both, give the \
         JSON that is sent as `text`.
+        """
+    )
+
+    /// The fault of a text with a member whose name is not compared.
+    static let tooManyMarks = FieldError(
+        pointer: "",
+        .invalidValue,
+        """
+        Holds an object with a member whose name has more than \(CombiningMarks.rowMax) combining \
+        marks in a row. If a receiver wants it, give the JSON that is sent as `text`.
         """
     )
 }

@@ -94,7 +94,13 @@ extension Checked<TaskRequest> {
 
     /// Reads a task in any form, whose bytes have been checked.
     fileprivate init(checked bytes: ArraySlice<UInt8>) throws(WireDecoder.Failure) {
-        let read = try WireDecoder.decode(Self.self, checked: bytes)
+        let read: Self
+        do throws(WireDecoder.Failure) {
+            read = try WireDecoder.decode(Self.self, checked: bytes)
+        } catch .invalid(let fault) {
+            self.init(fault: fault)
+            return
+        }
         if case .success = read.result, JSONNames.areRepeated(in: bytes) {
             self.init(fault: .repeatedNames)
         } else {

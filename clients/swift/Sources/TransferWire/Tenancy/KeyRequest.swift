@@ -4,9 +4,10 @@ public struct KeyRequest: Codable, Sendable {
     public let name: String
     /// The parts of the API that the key may use; nil for those that a key has by default.
     public let scopes: [String]?
-    /// The time from which the key is refused; nil for never.
+    /// The time from which the key is refused; nil for that of the caller's key, if it has one.
     public let expiresAt: Timestamp?
-    /// The most requests with it in a second to each instance; nil for any number.
+    /// The most requests with it in a second to each instance; nil for that of the caller's key, if
+    /// it has one.
     public let requestsPerSecondMax: Int?
 
     /// Creates a request; what is nil is absent.
