@@ -159,7 +159,7 @@ let package = Package(
             name: "TransferWebhooks",
             dependencies: [
                 "TransferModel", "TransferStore", wire, webhooks, "TransferMetrics", "Curl",
-                crypto, logging, lifecycle,
+                "CLinux", crypto, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -180,7 +180,7 @@ let package = Package(
                 "TransferModel", "TransferStore", wire, "TransferContainer",
                 "TransferSecrets", "TransferMetrics", "TransferEngine", "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", "TaskThreads",
-                argumentParser, hummingbird, lifecycle, logging, unixSignals,
+                "CLinux", argumentParser, hummingbird, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -188,7 +188,8 @@ let package = Package(
         .executableTarget(
             name: "transferctl",
             dependencies: [
-                client, wire, webhooks, argumentParser, hummingbird, logging, unixSignals,
+                .target(name: "CLinux", condition: .when(platforms: [.linux])), client, wire,
+                webhooks, argumentParser, hummingbird, logging, unixSignals,
             ],
             swiftSettings: swiftSettings
         ),

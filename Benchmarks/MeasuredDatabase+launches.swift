@@ -43,9 +43,10 @@ extension MeasuredDatabase {
                         + (m.n * 10 + i) * \(Self.milliseconds(interval)) * interval '1 ms' AS due_at
                 ) x
                 WHERE m.n * 10 + i < \(Int64(count))
-                RETURNING id, due_at
+                RETURNING id, tenant_id, due_at
             )
-            INSERT INTO timer (subject, kind, due_at) SELECT id, 'request', due_at FROM request
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT id, 'request', tenant_id, due_at FROM request
             """
         )
     }

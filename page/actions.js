@@ -1,5 +1,6 @@
 import { path } from "./api.js";
 import { button, h } from "./dom.js";
+import { visible } from "./format.js";
 import { ask, askFor, attempt, endedStates } from "./parts.js";
 
 /**
@@ -8,7 +9,7 @@ import { ask, askFor, attempt, endedStates } from "./parts.js";
  */
 export function taskActions(api, task, done, onDeleted = done, ...others) {
     const isEnded = endedStates.includes(task.state);
-    const name = task.url.slice(0, 80);
+    const name = visible(task.url, 80);
     const send = async (verb, body) => {
         const work = () => api.send("POST", path("tasks", task.id, verb), { body });
         const changed = await attempt(work);

@@ -1,4 +1,4 @@
-import { path } from "./api.js";
+import { isAddressable, path } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration, foreignShort, number, words } from "./format.js";
 import { View, badge, time } from "./parts.js";
@@ -55,36 +55,40 @@ class TransferBackground extends View {
         this.#follow();
     }
 
-    /** Looks again whenever something happens to the client; its log is short. */
+    /** Looks again whenever something happens to the client, from its last event on. */
     async #follow() {
         const stop = new AbortController();
         this.#stream = stop;
         const name = this.#client.value;
+        // Without its events, what the view shows of it is up to `pause` old.
+        if (!isAddressable(name)) return;
+        const clientPath = path("clients", name);
+        let after = null;
         for (let failures = 0; !stop.signal.aborted && !this.signal.aborted; ) {
             await whenVisible(stop.signal);
+            let retryAfter = 0;
             try {
-                const clientPath = path("clients", name, "events");
-                // From the end of what there is: a page of it names the position.
-                let after;
-                for (;;) {
-                    const query = { limit: "200", after };
-                    const page = await this.#api.get(clientPath, { query, signal: stop.signal });
-                    after = page.next;
-                    if (!page.has_more) break;
+                if (after === null) {
+                    const client = await this.#api.get(clientPath, { signal: stop.signal });
+                    after = `${client.id}:${client.last_event_sequence}`;
                 }
-                const stream = await this.#api.open(clientPath, {
+                const stream = await this.#api.open(`${clientPath}/events`, {
                     query: { after },
                     signal: stop.signal,
                 });
                 failures = 0;
                 for await (const read of stream) {
+                    after = read.findLast(({ id }) => id !== null)?.id ?? after;
                     if (read.some(({ event }) => event !== null)) this.#repeat.now();
                 }
             } catch (error) {
                 if (stop.signal.aborted) return;
+                // The next events are no longer kept, or another client has the name now.
+                if (error.code === "events_expired") after = null;
                 failures += 1;
+                retryAfter = error.retryAfter;
             }
-            await sleep(backoff(failures), stop.signal);
+            await sleep(backoff(failures, retryAfter), stop.signal);
         }
     }
 

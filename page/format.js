@@ -57,16 +57,18 @@ export function date(text) {
  * stands around them, are written as their code points.
  */
 export function visible(text, length = longLength) {
-    const points = [...text.slice(0, length * 2)];
+    // One more than so many characters can have, so that it shows whether there are others.
+    const points = [...text.slice(0, length * 2 + 1)];
     const shown = points
         .slice(0, length)
         .join("")
         .replace(
-            // Controls, marks of direction, separators of lines, tags and halves of pairs.
-            /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+            // Controls, marks of direction, separators of lines, halves of pairs, and what has no
+            // ink: fillers, joiners, selectors of variants, tags and the empty Braille pattern.
+            /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu,
             (character) => `\\u{${character.codePointAt(0).toString(16)}}`,
         );
-    return text.length > shown.length && points.length > length ? `${shown}…` : shown;
+    return points.length > length ? `${shown}…` : shown;
 }
 
 /** What a body in Base64 says, as far as it is text. */

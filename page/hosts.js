@@ -52,7 +52,7 @@ class TransferHosts extends View {
             ],
         });
         this.lay("Hosts", pages);
-        new Repeat(() => pause, () => pages.refresh(), told).run(this.signal);
+        new Repeat(() => pause, () => pages.look(), told).run(this.signal);
     }
 }
 

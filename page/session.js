@@ -1,6 +1,6 @@
 import { isAddressable, path } from "./api.js";
 import { address, button, fill, h } from "./dom.js";
-import { bytes, foreign, foreignShort, number, rate, words } from "./format.js";
+import { bytes, foreign, foreignShort, number, rate, visible, words } from "./format.js";
 import {
     View, ask, attempt, countOf, endedStates, figure, generationBar, taskBadge, taskProgress,
     taskStates, time, waitingStates,
@@ -274,7 +274,7 @@ class TransferSession extends View {
 
     /** What can be done with all tasks at once, and with the session. */
     #bulk() {
-        const name = `“${this.#identifier.slice(0, 60)}”`;
+        const name = `“${visible(this.#identifier, 60)}”`;
         const all = (verb, states) => this.#beginOperation({ verb, states });
         const end = (verb) =>
             attempt(

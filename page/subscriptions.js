@@ -59,7 +59,7 @@ class TransferSubscriptions extends View {
             ],
         });
         this.lay("Subscriptions", pages);
-        new Repeat(() => pause, () => pages.refresh(), told).run(this.signal);
+        new Repeat(() => pause, () => pages.look(), told).run(this.signal);
     }
 }
 

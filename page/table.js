@@ -1,7 +1,9 @@
-import { button, fill, focusWithin, h } from "./dom.js";
+import { button, fill, focusWithin, h, setText } from "./dom.js";
 import { empty, failure } from "./parts.js";
 import { number } from "./format.js";
 
+/** What is said of a part of a list without rows that is not its end. */
+const noneHere = "There are none in this part of the list. “Next” goes further.";
 /** How many pages are read one after the other for one that a filter has left nearly empty. */
 const lookAheadMax = 4;
 
@@ -16,11 +18,13 @@ export class TransferTable extends HTMLElement {
     #body = h("tbody");
     #shown = new Map();
     #none;
+    #noneText;
 
     /** Sets the columns, the key of an item, and what is said when there are none. */
     define({ label, columns, key, none }) {
         this.#columns = columns;
         this.#key = key;
+        this.#noneText = none;
         this.#none = empty(none);
         this.#none.hidden = true;
         const head = columns.map(({ title, class: look }) =>
@@ -38,8 +42,8 @@ export class TransferTable extends HTMLElement {
         return this;
     }
 
-    /** Shows the items, in their order. */
-    show(items) {
+    /** Shows the items, in their order; `hasMore` says that others may follow them. */
+    show(items, hasMore = false) {
         const restore = focusWithin(this);
         const kept = new Map();
         const rows = items.map((item) => {
@@ -53,6 +57,7 @@ export class TransferTable extends HTMLElement {
         });
         this.#shown = kept;
         if (!sameNodes([...this.#body.children], rows)) this.#body.replaceChildren(...rows);
+        setText(this.#none, hasMore ? noneHere : this.#noneText);
         this.#none.hidden = items.length > 0;
         restore();
     }
@@ -132,18 +137,29 @@ export class TransferPages extends HTMLElement {
         return this.#move([""]);
     }
 
-    /** Reads the current page again; calls while it is read come to one. */
+    /** The same as `refresh` for work that is repeated: throws what went wrong. */
+    async look() {
+        const error = await this.refresh();
+        if (error) throw error;
+    }
+
+    /**
+     * Reads the current page again; calls while it is read come to one. What goes wrong is shown,
+     * and the answer; null if nothing does.
+     */
     async refresh() {
         if (this.#reading) {
             this.#isAskedAgain = true;
             return this.#reading;
         }
+        let error;
         do {
             this.#isAskedAgain = false;
             this.#reading = this.#show();
-            await this.#reading;
+            error = await this.#reading;
             this.#reading = null;
         } while (this.#isAskedAgain && this.isConnected);
+        return error;
     }
 
     async #move(cursors) {
@@ -156,13 +172,15 @@ export class TransferPages extends HTMLElement {
         try {
             const { items, next } = await this.#page(cursors.at(-1));
             // The reader has moved on meanwhile.
-            if (cursors !== this.#cursors) return;
+            if (cursors !== this.#cursors) return null;
             this.#next = next;
-            this.#table.show(items);
+            this.#table.show(items, next !== null);
             fill(this.#problem);
             this.#tellPosition(items.length);
+            return null;
         } catch (error) {
             if (this.isConnected) fill(this.#problem, failure(error));
+            return error;
         }
     }
 

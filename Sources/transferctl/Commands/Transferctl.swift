@@ -5,6 +5,7 @@ import TransferClient
 #if canImport(Darwin)
     import Darwin
 #else
+    import CLinux
     import Glibc
 #endif
 
@@ -34,18 +35,22 @@ struct Transferctl: AsyncParsableCommand {
     /// The exit code when whoever read the output has ended: 128 and the number of SIGPIPE.
     private static let closedPipe = ExitCode(141)
 
-    static func main() async {
+    // On the main actor, so that it begins before anything has opened a descriptor.
+    @MainActor static func main() async {
+        #if os(Linux)
+            clinux_open_standard_descriptors()
+        #endif
         // A closed pipe ends a write with an error: commands leave nothing behind them.
         signal(SIGPIPE, SIG_IGN)
-        do {
-            var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch {
-            end(with: error)
+        do { try await perform() } catch { end(with: error) }
+    }
+
+    private static func perform() async throws {
+        var command = try parseAsRoot()
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
         }
     }
 

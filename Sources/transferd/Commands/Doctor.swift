@@ -19,18 +19,7 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         let library = CurlLoop.libraryVersion
         print("ok    libcurl \(library.version), \(library.tlsVersion ?? "without TLS")")
-        let limit = DescriptorLimit.raised()
-        let wanted = EngineConfiguration.concurrencyDefault
-        if limit.transfersMax >= wanted {
-            print(
-                "ok    \(limit.count) descriptors, enough for \(limit.transfersMax) transfers at once"
-            )
-        } else {
-            print(
-                "warns \(limit.count) descriptors do for \(limit.transfersMax) transfers at once, not "
-                    + "for \(wanted): raise the hard limit (ulimit -n)"
-            )
-        }
+        try checkDescriptors()
         let logger = Command.logger()
         do {
             try await Command.withDatabase(database, logger: logger) { database in
@@ -40,9 +29,14 @@ struct Doctor: AsyncParsableCommand {
                     connectionsMax: 1,
                     loop: database.loop
                 )
-                let version = try await Database(pool: pool).serverVersion()
+                let store = Database(pool: pool)
+                let version = try await store.serverVersion()
+                let lossySettings = try await store.lossySettings()
                 await pool.close()
                 print("ok    PostgreSQL \(version) (\(kind))")
+                for name in lossySettings {
+                    print("warns \(name) is off: a crash of PostgreSQL may lose accepted tasks")
+                }
                 let migrator = try Migrator(folder: database.location.migrations, logger: logger)
                 let pending = try await database.withConnection {
                     try await migrator.pendingCount($0)
@@ -57,6 +51,27 @@ struct Doctor: AsyncParsableCommand {
             // In PostgreSQL's own words.
             print("fails \(String(reflecting: error))")
             throw ExitCode.failure
+        }
+    }
+
+    private func checkDescriptors() throws(ExitCode) {
+        let limit = DescriptorLimit.raised()
+        do throws(TooFewDescriptors) {
+            try limit.check(transferThreads: EngineConfiguration.transferThreadsDefault)
+        } catch {
+            print("fails \(error)")
+            throw ExitCode.failure
+        }
+        let wanted = EngineConfiguration.concurrencyDefault
+        if limit.transfersMax >= wanted {
+            print(
+                "ok    \(limit.count) descriptors, enough for \(limit.transfersMax) transfers at once"
+            )
+        } else {
+            print(
+                "warns \(limit.count) descriptors do for \(limit.transfersMax) transfers at once, not "
+                    + "for \(wanted): raise the hard limit (ulimit -n)"
+            )
         }
     }
 

@@ -22,6 +22,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
+        // A receiver that closes early must end a write with an error, not the process.
+        signal(SIGPIPE, SIG_IGN)
         ProcessProtection.begin()
         HeapTrimmer.tune()
         let configuration = try ServerConfiguration(database: database, service: service)
@@ -29,14 +31,13 @@ struct Serve: AsyncParsableCommand {
         LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
         let logger = Logger(label: "transferd")
         let limit = DescriptorLimit.raised()
+        try limit.check(transferThreads: configuration.transferThreads)
         if limit.transfersMax < configuration.concurrency {
             logger.warning(
                 "too few descriptors for the concurrency; raise the hard limit (ulimit -n)",
                 metadata: ["limit": "\(limit.count)", "transfers": "\(limit.transfersMax)"]
             )
         }
-        // A receiver that closes early must end a write with an error, not the process.
-        signal(SIGPIPE, SIG_IGN)
         try await serve(configuration, logger)
     }
 
@@ -51,9 +52,8 @@ struct Serve: AsyncParsableCommand {
 
     private func serve(_ configuration: ServerConfiguration, _ logger: Logger) async throws {
         let (events, event) = AsyncStream<Event>.makeStream()
-        let shutdown = Shutdown(grace: ServerConfiguration.shutdownGrace) {
-            event.yield(.stopRequested)
-        }
+        let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let shutdown = Self.shutdown(logger, hangup) { event.yield(.stopRequested) }
         let monitor = HealthMonitor()
         let signals = InstanceSignals()
         let handover = configuration.roles.contains(.api) ? APIHandover() : nil
@@ -73,7 +73,7 @@ struct Serve: AsyncParsableCommand {
         // alive.
         let front = Part(
             "requests",
-            Self.front(probes, configuration.server, certificate, logger) {
+            Self.front(probes, configuration.server, certificate, hangups, logger) {
                 own.add(port: $0)
                 event.yield(.listening(port: $0))
             },
@@ -115,7 +115,23 @@ struct Serve: AsyncParsableCommand {
             throw ListenFailure(failure, host: host, port: port) ?? failure
         }
         // Abandoned work still runs, and must not touch what the end of main tears down.
-        if !isWhole { _exit(EXIT_SUCCESS) }
+        if !isWhole { Shutdown.end(EXIT_SUCCESS) }
+    }
+
+    /// Handles signals from now on; each SIGHUP is passed on to `hangup`.
+    private static func shutdown(
+        _ logger: Logger,
+        _ hangup: AsyncStream<Void>.Continuation,
+        onRequest: @escaping @Sendable () -> Void
+    ) -> Shutdown {
+        Shutdown(
+            grace: ServerConfiguration.shutdownGrace,
+            onRequest: onRequest,
+            onHangup: {
+                logger.notice("SIGHUP ends nothing; a certificate, if there is one, is read again")
+                hangup.yield()
+            }
+        )
     }
 
     /// Returns the services that listen.
@@ -123,6 +139,7 @@ struct Serve: AsyncParsableCommand {
         _ probes: ProbeAPI,
         _ settings: ServerSettings,
         _ certificate: ServerCertificate?,
+        _ hangups: AsyncStream<Void>,
         _ logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void
     ) -> [any Service] {
@@ -132,8 +149,10 @@ struct Serve: AsyncParsableCommand {
             certificate: certificate,
             onServerRunning: onListening
         )
-        return [server]
-            + (certificate.map { [CertificateWatch(certificate: $0, logger: logger)] } ?? [])
+        let watch = certificate.map {
+            CertificateWatch(certificate: $0, hangups: hangups, logger: logger)
+        }
+        return [server] + (watch.map { [$0] } ?? [])
     }
 
     /// Returns when the service has to stop, with the error that caused it, or nil if it was asked

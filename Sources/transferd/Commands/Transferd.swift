@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import TaskThreads
 
 /// The command line.
@@ -22,10 +23,14 @@ struct Transferd: AsyncParsableCommand {
 
     // On the main actor, so that it begins before anything has a thread of the runtime's.
     @MainActor static func main() async {
+        clinux_open_standard_descriptors()
         do {
             try TaskThreads.takeOver()
             try await perform()
+            LogQueue.standardError.drain()
         } catch {
+            // What has led to the error comes before it.
+            LogQueue.standardError.drain()
             if let failure = DatabaseFailure(error) { exit(withError: failure) }
             exit(withError: error)
         }

@@ -40,6 +40,8 @@ struct Verify: AsyncParsableCommand {
             summary = try await inspect()
         } catch {
             let reason = DatabaseFailure(error)?.description ?? "\(error)"
+            // After what was logged on the way.
+            LogQueue.standardError.drain()
             let text = "transferd verify could not look: \(reason)\n"
             try FileHandle.standardError.write(contentsOf: Data(text.utf8))
             throw Self.couldNotLook

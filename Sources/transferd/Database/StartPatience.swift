@@ -68,7 +68,7 @@ struct StartPatience: Sendable {
         // There is space again once files are removed, and a file system is often remounted.
         case EmbeddedPostgresError.system(operation: _, path: _, errno: let code):
             [ENOSPC, EDQUOT, EROFS].contains(code)
-        case let error as UnwritableDirectory: error.isFileSystemReadOnly
+        case let error as UnwritableDirectory: error.isPassing
         default: false
         }
     }

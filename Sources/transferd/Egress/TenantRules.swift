@@ -7,13 +7,13 @@ import TransferStore
 
 /// The egress rules of tenants, as this instance knows them.
 ///
-/// They are read every few seconds, so that requests cost a look into memory. While the database is
-/// away, the last ones hold.
+/// Those that have changed are read every few seconds, so that requests cost a look into memory.
+/// While the database is away, the last ones hold.
 final class TenantRules: Service {
     /// A change holds within five seconds: this, and the time of the look.
     private static let interval: Duration = .seconds(3)
 
-    private let rules = Mutex<[UUID: EgressRules]>([:])
+    private let known = Mutex<[TenantID: TenantStore.VersionedRules]>([:])
     private let store: TenantStore
     private let logger: Logger
 
@@ -24,14 +24,20 @@ final class TenantRules: Service {
 
     /// Returns the rules of a tenant; nil if it has none.
     func rules(of tenant: UUID?) -> EgressRules? {
-        tenant.flatMap { tenant in rules.withLock { $0[tenant] } }
+        tenant.flatMap { tenant in known.withLock { $0[TenantID(tenant)]?.rules } }
     }
 
-    /// Reads the rules; before anything is sent, and then again and again.
+    /// Reads the rules that are not known yet or have changed; before anything is sent, and then
+    /// again and again.
     func look() async throws(StoreError) {
-        let found = try await store.egressRules()
-        let byID = Dictionary(uniqueKeysWithValues: found.map { ($0.key.uuid, $0.value) })
-        rules.withLock { $0 = byID }
+        let versions = try await store.egressVersions()
+        let unchanged = known.withLock { known in
+            known.filter { versions[$0.key] == $0.value.version }
+        }
+        let others = versions.keys.filter { unchanged[$0] == nil }
+        let found = others.isEmpty ? [:] : try await store.egressRules(of: others)
+        // Who is in neither has no rules any more.
+        known.withLock { $0 = unchanged.merging(found) { _, new in new } }
     }
 
     func run() async throws {

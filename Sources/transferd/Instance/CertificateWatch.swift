@@ -2,29 +2,29 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 import TransferHTTP
-import UnixSignals
 
 /// The service that reads the API's certificate again when its files change, and upon SIGHUP.
 final class CertificateWatch: Service {
     private static let interval: Duration = .seconds(5)
 
     let certificate: ServerCertificate
+    /// The signals SIGHUP of this process.
+    let hangups: AsyncStream<Void>
     let logger: Logger
 
     /// The last error that was logged; nil after the files were read.
     private let told = Mutex<String?>(nil)
 
-    init(certificate: ServerCertificate, logger: Logger) {
+    init(certificate: ServerCertificate, hangups: AsyncStream<Void>, logger: Logger) {
         self.certificate = certificate
+        self.hangups = hangups
         self.logger = logger
     }
 
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sighup)
-                    .cancelOnGracefulShutdown()
-                {
+                for await _ in self.hangups.cancelOnGracefulShutdown() {
                     self.reload(always: true)
                 }
             }

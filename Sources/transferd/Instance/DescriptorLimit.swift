@@ -1,4 +1,5 @@
 import Glibc
+import PollLoop
 
 /// The number of sockets and files that the process may have open at once.
 struct DescriptorLimit {
@@ -9,6 +10,16 @@ struct DescriptorLimit {
     /// The number reserved for requests, webhooks, the database and the program itself.
     private static let reserve = 1024
 
+    /// The number that the program has open besides those for each of its threads: connections to
+    /// the database, files and event loops.
+    private static let ofProgram = 80
+    /// The number for each thread that runs transfers, and for each processor, which has an event
+    /// loop of the API.
+    private static let perTransferThread = 4
+    private static let perProcessor = 3
+    /// The number that must be free for tasks to be claimed (`Container.isOver`).
+    private static let freeMin = 32
+
     /// Raises the limit as far as the system allows; the usual soft limit of 1,024 is outdated.
     static func raised() -> DescriptorLimit {
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -18,6 +29,17 @@ struct DescriptorLimit {
         limit.rlim_cur = limit.rlim_max
         let inForce = setrlimit(kind, &limit) == 0 ? limit.rlim_max : before
         return DescriptorLimit(count: Int(clamping: inForce))
+    }
+
+    /// Checks that an instance with this limit could run a task at all.
+    ///
+    /// - Parameter transferThreads: the number of threads that run transfers.
+    /// - Throws: ``TooFewDescriptors`` if it could not.
+    func check(transferThreads: Int) throws(TooFewDescriptors) {
+        let needed =
+            Self.ofProgram + Self.perTransferThread * transferThreads
+            + Self.perProcessor * Processors.count + Self.freeMin
+        if count < needed { throw TooFewDescriptors(count: count, needed: needed) }
     }
 
     /// The number of simultaneous transfers that the limit allows.

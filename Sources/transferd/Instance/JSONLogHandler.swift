@@ -28,16 +28,31 @@ struct JSONLogHandler: LogHandler {
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             fields[key] = Self.bounded("\(value)")
         }
-        fields["level"] = event.level.rawValue
-        fields["message"] = Self.bounded("\(event.message)")
-        fields["time"] = Date.now.formatted(Self.time)
         fields["label"] = label
+        guard let line = Self.line(event.level, "\(event.message)", fields) else { return }
+        LogQueue.standardError.append(line)
+    }
+
+    /// Returns the line in the place of `count` lines that were dropped.
+    static func line(ofDropped count: Int) -> Data? {
+        let fields = ["label": "transferd", "lines": "\(count)"]
+        return line(.warning, "log lines dropped: nobody read them", fields)
+    }
+
+    private static func line(
+        _ level: Logger.Level,
+        _ message: String,
+        _ others: [String: String]
+    ) -> Data? {
+        var fields = others
+        fields["level"] = level.rawValue
+        fields["message"] = bounded(message)
+        fields["time"] = Date.now.formatted(Self.time)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard var line = try? encoder.encode(fields) else { return }
+        guard var line = try? encoder.encode(fields) else { return nil }
         line.append(UInt8(ascii: "\n"))
-        // A reader that has gone away, or a full disk, is no reason to stop the service.
-        try? FileHandle.standardError.write(contentsOf: line)
+        return line
     }
 
     private static func bounded(_ text: String) -> String {

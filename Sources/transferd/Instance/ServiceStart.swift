@@ -90,6 +90,7 @@ final class ServiceStart: Sendable {
         settings.secrets = try secretsKeys.box(logger: logger)
         let pool = try server.pool()
         let database = watchedDatabase(pool, settings)
+        try await tellLossySettings(database)
         let lifeline = try Lifeline(server, settings: settings)
         let audit = AuditStore(database)
         try await patience.outwait { try await audit.begin() }
@@ -165,6 +166,16 @@ final class ServiceStart: Sendable {
         logger.notice(
             "the service's role may change the schema: give `serve` one prepared by `migrate --grant-to`",
             metadata: ["role": "\(role)", "reason": "\(reason)"]
+        )
+    }
+
+    /// Logs which settings of the server may lose what was committed.
+    private func tellLossySettings(_ database: Database) async throws {
+        let names = try await patience.outwait { try await database.lossySettings() }
+        guard !names.isEmpty else { return }
+        logger.warning(
+            "a crash of PostgreSQL may lose accepted tasks: switch these settings on",
+            metadata: ["settings": "\(names.joined(separator: ", "))"]
         )
     }
 

@@ -5,8 +5,10 @@ import Synchronization
 /// The end of the process: the request for it, and the time when it has to be over.
 ///
 /// SIGTERM and SIGINT are handled from the first moment on. The first one starts the grace, which
-/// is one deadline for everything that stops; the second ends the process at once. Signals and the
-/// deadline have a queue of their own, so that both work even if everything else hangs.
+/// is one deadline for everything that stops; a later one ends the process at once, unless it
+/// belongs to the same request. SIGHUP, which the end of a terminal sends too, ends nothing.
+/// Signals and the deadline have a queue of their own, so that both work even if everything else
+/// hangs.
 final class Shutdown: Sendable {
     /// The stages, which stop one after the other, each within its share of the grace.
     enum Stage: Double {
@@ -22,12 +24,19 @@ final class Shutdown: Sendable {
 
     private struct State {
         var begunAt: ContinuousClock.Instant?
-        var onRequest: (@Sendable () -> Void)?
+        var requestedAt: ContinuousClock.Instant?
     }
 
     private static let signals = [SIGTERM, SIGINT]
+    /// The time in which further signals belong to the first one's request: timeout(1) sends its
+    /// signal to the process and then to its group, where the process is again.
+    private static let requestDuration: Duration = .milliseconds(500)
+    /// The time that the last lines of the log get before the process is ended; their reader may be
+    /// what hangs.
+    private static let drainMax: Duration = .milliseconds(100)
 
     private let grace: Duration
+    private let onRequest: @Sendable () -> Void
     private let queue: DispatchQueue
     private let sources: [any DispatchSourceSignal]
     private let state = Mutex(State())
@@ -37,16 +46,26 @@ final class Shutdown: Sendable {
     /// - Parameters:
     ///   - grace: from the first signal to the end of the process, whatever hangs.
     ///   - onRequest: called once, with the first signal.
-    init(grace: Duration, onRequest: @escaping @Sendable () -> Void) {
+    ///   - onHangup: called with each SIGHUP; it must not block.
+    init(
+        grace: Duration,
+        onRequest: @escaping @Sendable () -> Void,
+        onHangup: @escaping @Sendable () -> Void
+    ) {
         self.grace = grace
+        self.onRequest = onRequest
         let queue = DispatchQueue(label: "shutdown")
         self.queue = queue
-        sources = Self.signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
-        state.withLock { $0.onRequest = onRequest }
-        for (signal, source) in zip(Self.signals, sources) {
-            source.setEventHandler { [weak self] in self?.heard(signal) }
-            source.resume()
+        let requests = Self.signals.map {
+            DispatchSource.makeSignalSource(signal: $0, queue: queue)
         }
+        let hangup = DispatchSource.makeSignalSource(signal: SIGHUP, queue: queue)
+        sources = requests + [hangup]
+        for (signal, source) in zip(Self.signals, requests) {
+            source.setEventHandler { [weak self] in self?.heard(signal) }
+        }
+        hangup.setEventHandler { onHangup() }
+        for source in sources { source.resume() }
     }
 
     /// Starts the grace, unless a signal already has.
@@ -59,10 +78,8 @@ final class Shutdown: Sendable {
             return true
         }
         guard isFirst else { return }
-        let (seconds, attoseconds) = grace.components
-        let milliseconds = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-        // Nothing is logged then: the reader of the log may be what hangs.
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { _exit(status) }
+        let milliseconds = Int((grace - Self.drainMax) / .milliseconds(1))
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { Self.end(status) }
     }
 
     /// Returns when a stage has to be over; nothing is due before the grace has started.
@@ -71,13 +88,24 @@ final class Shutdown: Sendable {
     }
 
     private func heard(_ signal: Int32) {
-        let onRequest = state.withLock { state in
-            defer { state.onRequest = nil }
-            return state.onRequest
+        let age: Duration? = state.withLock { state in
+            guard let requestedAt = state.requestedAt else {
+                state.requestedAt = .now
+                return nil
+            }
+            return ContinuousClock.now - requestedAt
+        }
+        guard let age else {
+            begin(status: 0)
+            return onRequest()
         }
         // As a shell reports a process that was ended by a signal.
-        guard let onRequest else { _exit(128 + signal) }
-        begin(status: 0)
-        onRequest()
+        if age >= Self.requestDuration { Self.end(128 + signal) }
+    }
+
+    /// Ends the process as it is, once the last lines of its log have had their time.
+    static func end(_ status: Int32) -> Never {
+        LogQueue.standardError.drain(within: drainMax)
+        _exit(status)
     }
 }

@@ -24,10 +24,15 @@ final class FullPipe {
         close(start)
     }
 
-    /// Makes room.
-    func empty() {
+    /// Makes room, and returns the bytes that were there.
+    @discardableResult func empty() -> [UInt8] {
+        var bytes: [UInt8] = []
         var page = [UInt8](repeating: 0, count: 4096)
-        while read(start, &page, page.count) > 0 {}
+        while true {
+            let count = read(start, &page, page.count)
+            guard count > 0 else { return bytes }
+            bytes += page[..<count]
+        }
     }
 
     /// Returns whether a thread of a process waits for room in a pipe.

@@ -168,6 +168,16 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    /// Otherwise what they print would go to one of their own files or sockets.
+    @Test func writeNowhereWithoutStandardDescriptors() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("s")
+        #expect(try await stage.runClosed(["sessions"]) == 0)
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func haveTheVersionOfTheService() async throws {
         let folder = try TestFolder("version")
         let told = try ChildProcess(

@@ -72,6 +72,16 @@ struct TransferctlStage {
         return process
     }
 
+    /// Runs a command that is started without the standard descriptors, and returns its status.
+    func runClosed(_ arguments: [String]) async throws -> Int32 {
+        let process = try ChildProcess(
+            "/bin/sh",
+            ["-c", #"exec "$0" "$@" <&- >&- 2>&-"#, Self.program] + arguments,
+            environment: try environment
+        )
+        return await process.status()
+    }
+
     /// A command on a terminal of its own, and the way to its keyboard.
     struct Terminal {
         let process: ChildProcess

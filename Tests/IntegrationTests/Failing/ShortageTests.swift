@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferClient
 import TransferTestSupport
@@ -111,5 +112,42 @@ import TransferWire
             for try await status in group { #expect(status == 200) }
         }
         #expect(await service.terminate() == 0)
+    }
+
+    /// Without a descriptor, no name is found either.
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func aMessageWithoutADescriptorIsSentAMomentLaterAsIfUntried(host: String) async throws {
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/file", .response(body: .text("file")))
+        let front = try await ServiceProcess(in: directory, ["--roles", "api,worker"])
+        let hooks = try await ServiceProcess(in: directory, ["--roles", "webhooks"], log: log)
+        let client = try front.client(key: directory.apiKey())
+        try await client.makeSession("s")
+        // Once it has delivered something, it has its connections to the database.
+        let earlier = try WebhookReceiver()
+        _ = try await client.subscribe(SubscriptionRequest(url: earlier.open()))
+        _ = try await client.submit([origin.url("/file")], to: "s")
+        _ = try await earlier.messages(1)
+        try await hooks.denyDescriptors()
+        let receiver = try WebhookReceiver()
+        let url = receiver.open().replacingOccurrences(of: "127.0.0.1", with: host)
+        let subscription = try await client.subscribe(SubscriptionRequest(url: url))
+        _ = try await client.submit([origin.url("/file")], to: "s")
+        try await eventually("its message is put off", within: .seconds(60)) {
+            try String(contentsOfFile: log, encoding: .utf8).contains("webhook put off")
+        }
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        let rows = try await aside.execute("SELECT count(*) AS count FROM failure_streak")
+        await aside.close()
+        let streaks: Int64 = try rows[0].decode("count")
+        #expect(streaks == 0)
+        try await hooks.limitDescriptors(toFurther: nil)
+        _ = try await receiver.messages(1)
+        let logged = try await client.deliveries(toSubscription: subscription.id)
+        #expect(logged.items.isEmpty)
+        for service in [hooks, front] { #expect(await service.terminate() == 0) }
     }
 }

@@ -63,6 +63,40 @@ import TransferWire
         for process in stopped { kill(process, SIGCONT) }
     }
 
+    /// As timeout(1) makes them, which signals its child and then its group.
+    @Test func signalsThatComeTogetherAreOneRequest() async throws {
+        let directory = try DataDirectory()
+        let witness = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let service = try await ServiceProcess(in: directory)
+        let client = try witness.client(key: directory.apiKey())
+        try await eventually("the worker is registered") {
+            try await client.health().workers == 1
+        }
+        // Two of the same kind may become one on the way.
+        for signal in [SIGTERM, SIGINT, SIGTERM] { service.signal(signal) }
+        #expect(await service.status() == 0)
+        let database = try await TestDatabase.connection(to: directory.databaseURL)
+        let rows = try await database.execute("SELECT count(*) AS workers FROM worker")
+        #expect(try rows[0].decode("workers", as: Int.self) == 0)
+        await database.close()
+        #expect(await witness.terminate() == 0)
+    }
+
+    /// As a terminal that is closed sends it, and whoever wants a certificate to be read.
+    @Test func aHangupEndsNothing() async throws {
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let service = try await ServiceProcess(in: directory, log: log)
+        let http = try HTTPClient(service, key: directory.apiKey())
+        try await eventually("it is ready") { await http.status("GET", "/readyz") == 200 }
+        service.signal(SIGHUP)
+        try await eventually("it is logged") {
+            try String(contentsOfFile: log, encoding: .utf8).contains("SIGHUP")
+        }
+        #expect(await http.status("GET", "/readyz") == 200)
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func theSecondSignalEndsItAtOnce() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--roles", "worker"])
@@ -73,6 +107,11 @@ import TransferWire
         service.signal(SIGTERM)
         try await eventually("it stops") {
             try await probe.get("/readyz", as: ProbeDocument.self).reason == "shutting down"
+        }
+        // Until then, it belongs to the first one's request.
+        let start = ContinuousClock.now
+        try await eventually("half a second has passed") {
+            ContinuousClock.now - start > .milliseconds(600)
         }
         service.signal(SIGTERM)
         #expect(await service.status() == 128 + SIGTERM)

@@ -99,15 +99,18 @@ import TransferWire
 
     @Test func aDeniedNetworkHostOrPortIsNotReachedWhateverIsAllowed() async throws {
         let origin = try LoopbackOrigin()
-        for options in [
-            ["--deny-network", "127.0.0.0/8"], ["--deny-host", "localhost"],
-            ["--allow-host", "example.com"],
-            ["--egress-port", "443"],
+        for (host, options) in [
+            ("localhost", ["--deny-network", "127.0.0.0/8"]),
+            ("localhost", ["--deny-host", "localhost"]),
+            ("[::1]", ["--deny-host", "0::1", "--allow-network", "::1/128"]),
+            ("[::ffff:127.0.0.1]", ["--deny-host", "127.0.0.1"]),
+            ("localhost", ["--allow-host", "example.com"]),
+            ("localhost", ["--egress-port", "443"]),
         ] {
             let directory = try DataDirectory()
             let service = try await ServiceProcess(in: directory, options)
             let client = try service.client(key: directory.apiKey())
-            let items = try await Self.ended(["localhost"], port: origin.port, client)
+            let items = try await Self.ended([host], port: origin.port, client)
             #expect(items.map(\.error?.code) == ["egress_denied"], "\(options)")
             #expect(await service.terminate() == 0)
         }

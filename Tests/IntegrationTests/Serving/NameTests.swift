@@ -20,12 +20,12 @@ struct NameTests {
         /// The data directory, removed with the last test that uses it.
         let directory: DataDirectory
 
-        init() async throws {
+        init(_ options: [String] = []) async throws {
             names = try NameServer()
             origin = try LoopbackOrigin()
             origin.when("/file", .response(body: NameTests.body))
             directory = try DataDirectory()
-            service = try await ServiceProcess(in: directory, nameServer: names)
+            service = try await ServiceProcess(in: directory, options, nameServer: names)
             client = try service.client(key: directory.apiKey())
             try await client.makeSession("s")
         }
@@ -68,6 +68,22 @@ struct NameTests {
         #expect(try await bench.task(id).error?.code == "could_not_resolve_host")
         bench.names.know("host.test", .addresses(["127.0.0.1"]))
         try await bench.wait(id, until: "completed")
+        await bench.end()
+    }
+
+    /// The question alone would tell the name server of a host what its name carries.
+    @Test func aDeniedHostIsNotAskedFor() async throws {
+        let bench = try await Bench(["--deny-host", ".denied.test"])
+        bench.names.know("host.test", .addresses(["127.0.0.1"]))
+        let options: [String: JSONValue] = ["retry": .object(["attempts_max": .integer(1)])]
+        let denied = try await bench.submit("secret.denied.test", options)
+        try await bench.wait(denied, until: "failed")
+        #expect(try await bench.task(denied).error?.code == "egress_denied")
+        let id = try await bench.submit("host.test")
+        try await bench.wait(id, until: "completed")
+        let asked = bench.names.namesAsked
+        #expect(asked.contains("host.test"))
+        #expect(!asked.contains("secret.denied.test"))
         await bench.end()
     }
 

@@ -1,5 +1,6 @@
 import ChildProcess
 import Foundation
+import Postgres
 import Testing
 import TransferTestSupport
 
@@ -32,6 +33,26 @@ import TransferTestSupport
         )
         #expect(sealed.status == 0)
         #expect(sealed.output.contains("ok    secrets are sealed"))
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func warnsOfSettingsThatLoseWhatWasCommitted() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        try await aside.executeScript("ALTER SYSTEM SET full_page_writes = off")
+        _ = try await aside.execute("SELECT pg_reload_conf()")
+        try await eventually("the server has read it") {
+            let rows = try await aside.execute(
+                "SELECT current_setting('full_page_writes') AS value"
+            )
+            return try rows[0].decode("value", as: String.self) == "off"
+        }
+        let checks = try await Self.run(directory.options)
+        #expect(checks.status == 0)
+        #expect(checks.output.contains("warns full_page_writes is off"))
+        #expect(!checks.output.contains("fsync"))
+        await aside.close()
         #expect(await service.terminate() == 0)
     }
 }

@@ -2,7 +2,9 @@ import ChildProcess
 import Foundation
 import Glibc
 import Testing
+import TransferClient
 import TransferTestSupport
+import TransferWire
 
 /// The program's output and files when it starts.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
@@ -63,6 +65,71 @@ import TransferTestSupport
         for _ in 0..<10 { #expect(await client.status("GET", "/v1/sessions") == 200) }
         // It logs its end, too.
         #expect(await service.terminate() == 0)
+    }
+
+    @Test func aLogWhoseReaderStallsHoldsNothingUp() async throws {
+        let directory = try DataDirectory()
+        let pipe = try FullPipe()
+        defer { withExtendedLifetime(pipe) {} }
+        let service = try await ServiceProcess(
+            in: directory,
+            ["--log-level", "debug"],
+            log: "/proc/\(getpid())/fd/\(pipe.end)"
+        )
+        try await eventually("a line waits for its reader") { try FullPipe.holds(service.pid) }
+        let client = try service.client(key: directory.apiKey())
+        try await client.makeSession("s")
+        #expect(try await client.submit(["http://127.0.0.1:9/"], to: "s").count == 1)
+        let probe = HTTPClient(service, key: "none")
+        for _ in 0..<10 { #expect(await probe.status("GET", "/livez") == 200) }
+        let database = try #require(directory.databaseServer)
+        #expect(await service.terminate() == 0)
+        #expect(!directory.isAlive(database))
+    }
+
+    @Test func closedStandardDescriptorsLeadNowhere() async throws {
+        let directory = try DataDirectory()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let process = try ChildProcess(
+            "/bin/sh",
+            ["-c", #"exec "$0" "$@" <&- >&- 2>&-"#, Program.path]
+                + ["serve", "--port", "\(held.number)"] + directory.options,
+            environment: Program.environment
+        )
+        defer { process.kill() }
+        let probe = HTTPClient(port: Int(held.number), key: "none")
+        try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
+        for number in 0...2 {
+            let file = try FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(process.pid)/fd/\(number)"
+            )
+            #expect(file == "/dev/null")
+        }
+        process.signal(SIGTERM)
+        #expect(await process.status() == 0)
+    }
+
+    /// Neither would ever run a task, or say why.
+    @Test(arguments: [["serve", "--port", "0"], ["doctor"]])
+    func aLimitOfDescriptorsThatIsTooLowIsRefused(command: [String]) async throws {
+        let directory = try DataDirectory()
+        let process = try ChildProcess(
+            "/bin/sh",
+            ["-c", #"ulimit -n 64 && exec "$0" "$@" 2>&1"#, Program.path] + command
+                + directory.options,
+            environment: Program.environment,
+            output: .piped
+        )
+        var text = ""
+        while !text.contains("descriptors"), let line = await process.line() {
+            text += String(decoding: line, as: UTF8.self)
+        }
+        let isRefused = text.contains("64 descriptors are too few to run a task")
+        #expect(isRefused, "\(text)")
+        if command == ["doctor"] { #expect(text.contains("fails 64 descriptors")) }
+        if !isRefused { process.kill() }
+        #expect(await process.status() == EXIT_FAILURE)
     }
 
     @Test func theLogNamesServicesAndNotWhatIsInThem() async throws {

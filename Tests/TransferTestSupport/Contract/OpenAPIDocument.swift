@@ -10,6 +10,8 @@ package struct OpenAPIDocument: Sendable {
         package let needsKey: Bool
         /// The scopes that the key needs.
         package let scopes: [String]
+        /// The names of the parameters in the query.
+        package let queryParameters: [String]
 
         package var description: String { "\(method) \(path)" }
     }
@@ -37,12 +39,19 @@ package struct OpenAPIDocument: Sendable {
                         path: path,
                         needsKey: $0["security"]?.array?.isEmpty != true,
                         scopes: $0["security"]?.array?.first?["apiKey"]?.array?
-                            .compactMap(\.string) ?? []
+                            .compactMap(\.string) ?? [],
+                        queryParameters: queryParameters(of: [item, $0])
                     )
                 }
             }
         }
         .sorted { ($0.path, $0.method) < ($1.path, $1.method) }
+    }
+
+    private func queryParameters(of items: [OpenAPIValue]) -> [String] {
+        items.flatMap { $0["parameters"]?.array ?? [] }.map(schema.resolved)
+            .filter { $0["in"]?.string == "query" }
+            .compactMap { $0["name"]?.string }
     }
 
     /// Returns the names in `components/schemas/<name>/enum`, or deeper at `path`.

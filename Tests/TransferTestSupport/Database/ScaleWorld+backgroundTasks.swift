@@ -32,8 +32,8 @@ extension ScaleWorld {
             ) c, generate_series(0, 19) AS i
             """,
             """
-            INSERT INTO timer (subject, kind, due_at)
-            SELECT id, 'request', due_at FROM background_task_request
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            SELECT id, 'request', tenant_id, due_at FROM background_task_request
             """,
             """
             INSERT INTO background_task_run (
@@ -66,7 +66,10 @@ extension ScaleWorld {
             SELECT \(openRunID), \(taskID("\(firstOfLarge) + n"))
             FROM generate_series(0, \(linked) - 1) AS n
             """,
-            "INSERT INTO timer (subject, kind, due_at) VALUES (\(openRunID), 'run', now())",
+            """
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            VALUES (\(openRunID), 'run', \(crowdID), now())
+            """,
         ]
     }
 

@@ -24,6 +24,7 @@ package final class NameServer: Sendable {
     /// The address on which it listens, always at port 53.
     package let address: String
     private let answers = Mutex<[String: Answer]>([:])
+    private let questions = Mutex<Set<String>>([])
     private let datagrams: Int32
     private let listener: Int32
     private static let count = Atomic(0)
@@ -54,6 +55,9 @@ package final class NameServer: Sendable {
     package func know(_ name: String, _ answer: Answer) {
         answers.withLock { $0[name] = answer }
     }
+
+    /// The names that it was asked for, whatever its answer.
+    package var namesAsked: Set<String> { questions.withLock { $0 } }
 
     /// Stops the server.
     package func stop() {
@@ -112,6 +116,7 @@ package final class NameServer: Sendable {
     /// Returns the message that answers `query`; nil for none.
     private func message(to query: [UInt8], bytesMax: Int) -> [UInt8]? {
         guard let question = Question(query) else { return nil }
+        questions.withLock { _ = $0.insert(question.name) }
         // There is nothing of another type, which is no error.
         let isAsked = question.type == Self.typeA
         let records: [[UInt8]]

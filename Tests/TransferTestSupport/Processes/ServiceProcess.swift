@@ -93,8 +93,19 @@ package final class ServiceProcess: Sendable {
     /// the maximum.
     package func limitDescriptors(toFurther count: Int?) async throws {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd")
+        try await limitDescriptors(to: count.map { open.count + $0 })
+    }
+
+    /// Denies the process each further file and socket, also in place of one that it closes, until
+    /// ``limitDescriptors(toFurther:)`` restores the maximum.
+    package func denyDescriptors() async throws {
+        // It keeps what is open beyond the limit; see getrlimit(2).
+        try await limitDescriptors(to: 3)
+    }
+
+    private func limitDescriptors(to count: Int?) async throws {
         let hard = try hardDescriptorLimit()
-        let soft = count.map { "\(open.count + $0)" } ?? hard
+        let soft = count.map { "\($0)" } ?? hard
         let program = try ChildProcess(
             "/usr/bin/prlimit",
             ["--pid", "\(process.pid)", "--nofile=\(soft):\(hard)"],

@@ -117,6 +117,13 @@ class Chromium:
         ]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
+    def disconnect(self):
+        """Lets no request reach the service, until `connect` is called."""
+        self.driver.set_network_conditions(offline=True, latency=0, throughput=1 << 20)
+
+    def connect(self):
+        self.driver.delete_network_conditions()
+
     def photograph(self, name):
         """Keeps a picture of the whole page."""
         content = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
@@ -162,12 +169,16 @@ class Chromium:
 
     def hosts(self):
         """The origins that requests have gone to since the last time."""
-        hosts = set()
+        return {"/".join(url.split("/")[:3]) for url in self.requests()}
+
+    def requests(self):
+        """The addresses of the requests since the last time."""
+        urls = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] != "Network.requestWillBeSent":
                 continue
             url = message["params"]["request"]["url"]
             if not url.startswith(("data:", "about:", "blob:")):
-                hosts.add("/".join(url.split("/")[:3]))
-        return hosts
+                urls.append(url)
+        return urls

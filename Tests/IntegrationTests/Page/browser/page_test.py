@@ -221,6 +221,22 @@ class WatchingTests(PageTest):
             before, count = count, browser.driver.execute_script(script)
 
 
+class ConnectionTests(PageTest):
+    expected_complaint = "ERR_INTERNET_DISCONNECTED"
+
+    def test_a_list_says_that_it_is_no_longer_live(self):
+        self.addCleanup(browser.connect)
+        for view in ["hosts", "subscriptions"]:
+            browser.open(f"#/{view}")
+            browser.wait(".live-state", "Live")
+            browser.disconnect()
+            browser.wait(".live-state", "Connection lost")
+            browser.wait(".failure", "The service cannot be reached.")
+            browser.connect()
+            browser.wait(".live-state", "Live")
+            browser.wait(".failure", gone=True)
+
+
 class LargeSessionTests(PageTest):
     """However many tasks a session has, the page holds one page of them and asks for little."""
 
@@ -256,6 +272,14 @@ class LargeSessionTests(PageTest):
         browser.click("#order option[value=newest]")
         browser.wait("[role=status]", "Page 1, 50 rows")
         self.hold_that_it_is_small()
+        # A filter looks at so many tasks for a page, and the page asks for so many pages.
+        text = browser.wait("#string")
+        text.send_keys("absent" + Keys.ENTER)
+        browser.wait(".empty", "There are none in this part of the list.")
+        browser.wait("[role=status]", "Page 1, 0 rows")
+        text.clear()
+        text.send_keys(Keys.ENTER)
+        browser.wait("[role=status]", "Page 1, 50 rows")
         # As many events as there are tasks, while the page is open.
         before, since = self.requests(), time.monotonic()
         browser.click("button", "Cancel all")
@@ -467,6 +491,23 @@ class StrangersTests(PageTest):
             browser.photograph("strangers-task")
             self.assertEqual(browser.faults(), [])
 
+    def test_no_two_names_look_the_same(self):
+        hidden = ["3164", "115f", "34f", "fe0f", "2800"]
+        # The last is cut, and its code point makes what is shown longer than the name is.
+        names = [f"twin{chr(int(code, 16))}" for code in hidden] + ["twin\u202e" + "a" * 196]
+        for name in names:
+            service.session(name)
+            self.addCleanup(service.send, "POST", service.path(name, "/invalidate"))
+        browser.open("#/sessions")
+        browser.wait("#prefix").send_keys("twin" + Keys.ENTER)
+        for code in hidden:
+            browser.wait("td bdi", f"twin\\u{{{code}}}")
+        browser.wait("td bdi", "twin\\u{202e}" + "a" * 195 + "…")
+        browser.click("td a", "twin\\u{202e}")
+        browser.click("button", "Invalidate")
+        browser.wait("dialog[open] h2", "Invalidate “twin\\u{202e}" + "a" * 55 + "…”?")
+        browser.click("dialog button", "Keep as it is")
+
     def test_names_in_the_background(self):
         settings = {"permitted_identifiers": ["*"]}
         service.send("PATCH", "/v1/tenant/background-settings", settings)
@@ -517,6 +558,59 @@ class ClientsTests(PageTest):
         browser.click("#client option[value=a200]")
         self.assertEqual(self.chosen(), "a200")
         browser.wait("#client option", "default")
+
+    def test_a_client_is_followed_from_its_last_event(self):
+        service.send("PUT", "/v1/clients/lively")
+        for verb in ["background", "launch"] * 3:
+            service.send("POST", f"/v1/clients/lively/{verb}")
+        client = service.send("GET", "/v1/clients/lively")
+        log, last = client["id"], client["last_event_sequence"]
+        browser.open("#/background")
+        self.make_streams_breakable()
+        browser.click("#client option[value=lively]")
+        urls = self.await_requests("/v1/clients/lively/events")
+        service.send("POST", "/v1/clients/lively/background")
+        browser.wait(".badge", "background")
+        browser.driver.execute_script("breakStreams()")
+        service.send("POST", "/v1/clients/lively/launch")
+        browser.wait(".badge", "active")
+        urls += self.await_requests("/v1/clients/lively/events")
+        for url in urls:
+            self.assertRegex(url, f"after={log}%3A({last}|{last + 1})$")
+
+    def test_a_client_of_a_name_that_browsers_resolve_is_shown(self):
+        service.send("PUT", "/v1/clients/..")
+        browser.open("#/background")
+        browser.click("#client option[value='..']")
+        service.send("POST", "/v1/clients/../terminate")
+        # Its events would tell at once, the next look does within 10 seconds.
+        browser.wait(".badge", "terminated")
+        self.assertEqual([url for url in browser.requests() if "/v1/events" in url], [])
+
+    def make_streams_breakable(self):
+        browser.driver.execute_script(
+            """
+            const send = fetch;
+            const stop = new AbortController();
+            window.fetch = (url, init) => {
+                if (init.headers.Accept !== "text/event-stream") return send(url, init);
+                return send(url, { ...init, signal: AbortSignal.any([init.signal, stop.signal]) });
+            };
+            window.breakStreams = () => {
+                window.fetch = send;
+                stop.abort();
+            };
+            """
+        )
+
+    def await_requests(self, path):
+        end = time.monotonic() + 30
+        found = []
+        while not found:
+            self.assertLess(time.monotonic(), end, f"no requests for {path}")
+            found = [url for url in browser.requests() if path in url]
+            time.sleep(0.05)
+        return found
 
     def chosen(self):
         return browser.driver.execute_script("return document.querySelector('#client').value")

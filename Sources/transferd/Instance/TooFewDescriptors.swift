@@ -1,0 +1,13 @@
+/// The error for a limit of descriptors with which an instance would run no task.
+struct TooFewDescriptors: Error, CustomStringConvertible {
+    let count: Int
+    /// The number with which a task can run.
+    let needed: Int
+
+    var description: String {
+        """
+        \(count) descriptors are too few to run a task, which takes \(needed): raise the hard \
+        limit (ulimit -n)
+        """
+    }
+}
