@@ -19,9 +19,7 @@ int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode)
         .flags = (unsigned long long)(flags | O_CLOEXEC),
         // openat2 answers EINVAL to a mode without O_CREAT, unlike openat.
         .mode = (flags & O_CREAT) ? mode : 0,
-        // What lies on another file system would not be flushed with the others.
-        .resolve =
-            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }

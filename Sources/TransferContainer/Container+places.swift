@@ -168,7 +168,7 @@ extension Container {
     func createPack(at place: Place) throws(StorageError) -> Int32? {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
-        guard descriptor < 0 else { return descriptor }
+        guard descriptor < 0 else { return try noted(descriptor, at: place) }
         guard errno == EEXIST else { throw StorageError(operation: "openat2", errno: errno) }
         return nil
     }

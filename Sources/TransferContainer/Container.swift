@@ -9,6 +9,8 @@ package import TransferModel
 /// planted link leads outside. All calls block and belong on a thread that may block.
 package final class Container: Sendable {
     let root: Int32
+    /// The file systems on which there are files.
+    let fileSystems: FileSystems
     /// The path of the directory.
     let directory: String
     /// The space that is left to a database on the same disk, in bytes; 0 without one.
@@ -32,6 +34,7 @@ package final class Container: Sendable {
         let root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw StorageError(operation: "open \(directory)", errno: errno) }
         self.root = root
+        fileSystems = FileSystems(root: root)
         spaceLeft = Self.spaceLeft(on: root, toDatabaseIn: database)
     }
 
@@ -89,7 +92,7 @@ package final class Container: Sendable {
             if code == ENOENT { forgetDirectory(of: place) }
             throw StorageError(operation: "openat2", errno: code)
         }
-        return descriptor
+        return try noted(descriptor, at: place)
     }
 
     /// Opens an existing part file to continue it; returns nil when there is none.
@@ -97,9 +100,20 @@ package final class Container: Sendable {
         // Without blocking, in case a pipe has been planted there.
         let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
-        guard descriptor < 0 else { return descriptor }
+        guard descriptor < 0 else { return try noted(descriptor, at: place) }
         guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }
         return nil
+    }
+
+    /// Returns the descriptor of a file that is written, whose file system is flushed from now on.
+    func noted(_ descriptor: Int32, at place: Place) throws(StorageError) -> Int32 {
+        do throws(StorageError) {
+            try fileSystems.note(descriptor, in: place.directory)
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
     }
 
     /// Opens a file for reading; returns nil when there is none.
@@ -215,7 +229,8 @@ package final class Container: Sendable {
     ) throws(StorageError) -> Publishing {
         do throws(StorageError) {
             return try withDirectory(part.directory) { directory throws(StorageError) in
-                try rename(part.name, name, overwrite, identity, bytes, in: directory)
+                try fileSystems.note(directory, in: part.directory)
+                return try rename(part.name, name, overwrite, identity, bytes, in: directory)
             }
         } catch  where error.errno == ENOENT {
             // Somebody has removed the folder with everything in it.
@@ -257,12 +272,9 @@ package final class Container: Sendable {
         }
     }
 
-    /// Makes everything written to the container's file system durable, by syncfs(2).
-    package func syncAll() throws(StorageError) {
-        guard clinux_syncfs(root) == 0 else {
-            throw StorageError(operation: "syncfs", errno: errno)
-        }
-    }
+    /// Makes everything written to the container durable, also to file systems that are mounted
+    /// beneath it.
+    package func syncAll() throws(StorageError) { try fileSystems.sync() }
 
     func withDirectory<Result>(
         _ path: String,

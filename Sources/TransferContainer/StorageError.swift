@@ -14,9 +14,9 @@ package struct StorageError: Error, Equatable {
         self.errno = errno
     }
 
-    /// Whether a path leads nowhere beneath the container: its folder is gone, or a link, a file or
-    /// a mount has taken its place, none of which is followed.
-    var leadsNowhere: Bool { [ENOENT, ENOTDIR, ELOOP, EXDEV].contains(errno) }
+    /// Whether a path leads nowhere beneath the container: its folder is gone, or a link or a file,
+    /// neither of which is followed, has taken its place.
+    var leadsNowhere: Bool { [ENOENT, ENOTDIR, ELOOP].contains(errno) }
 
     /// The meaning for the task, if the place concerns that task alone.
     package var failure: TransferFailure {
@@ -34,12 +34,7 @@ package struct StorageError: Error, Equatable {
                 .destinationCollision,
                 "The destination exists; submit with overwrite to replace it."
             )
-        case EXDEV:
-            TransferFailure(
-                .destinationNotWritable,
-                "The destination is in a folder that is a mount of its own; use one that is none."
-            )
-        case EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EBUSY,
+        case EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ELOOP, EXDEV, ENAMETOOLONG, EINVAL, EBUSY,
             ENOTEMPTY, EOPNOTSUPP, ENOSYS:
             TransferFailure(
                 .destinationNotWritable,

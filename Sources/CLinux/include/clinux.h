@@ -10,8 +10,7 @@
 #include <sys/types.h>
 
 /// Opens `path` beneath `directory`, refusing symbolic links, magic links and any step outside it.
-/// Returns a descriptor, or -1 with errno set. openat2(2), RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS
-/// and RESOLVE_NO_XDEV.
+/// Returns a descriptor, or -1 with errno set. openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS.
 int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode);
 
 /// Renames without ever replacing `to`: EEXIST when it exists. renameat2(2), RENAME_NOREPLACE.

@@ -12,27 +12,43 @@ package final class Ext4Disk: Sendable {
 
     /// The folder at which it is mounted.
     package let path: String
+    private let image: String
     private let folder: TestFolder
 
     /// Makes and mounts it.
     ///
     /// - Parameter size: its bytes, with its own tables.
     /// - Throws: ``Refused``, or the errors of the file system that is there.
-    package init(size: Int) async throws {
+    package convenience init(size: Int) async throws {
+        try await self.init { image throws in
+            try Data().write(to: URL(filePath: image))
+            guard truncate(image, off_t(size)) == 0 else {
+                throw Refused(description: "truncate: errno \(errno)")
+            }
+            // Nothing is set aside for root, which these tests may be.
+            try await Self.run("mkfs.ext4", ["-q", "-m", "0", image])
+        }
+    }
+
+    /// Mounts a copy with what another one would have after a crash of this machine.
+    ///
+    /// - Throws: ``Refused``, or the errors of the file system that is there.
+    package convenience init(asLeftBy other: Ext4Disk) async throws {
+        try await self.init { image throws in
+            try FileManager.default.copyItem(atPath: other.image, toPath: image)
+        }
+    }
+
+    private init(making image: (String) async throws -> Void) async throws {
         folder = try TestFolder("ext4")
         path = "\(folder.path)/mounted"
-        let image = "\(folder.path)/image"
+        self.image = "\(folder.path)/image"
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: false
         )
-        try Data().write(to: URL(filePath: image))
-        guard truncate(image, off_t(size)) == 0 else {
-            throw Refused(description: "truncate: errno \(errno)")
-        }
-        // Nothing is set aside for root, which these tests may be.
-        try await Self.run("mkfs.ext4", ["-q", "-m", "0", image])
-        try await Self.run("mount", ["-o", "loop", image, path])
+        try await image(self.image)
+        try await Self.run("mount", ["-o", "loop", self.image, path])
     }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
