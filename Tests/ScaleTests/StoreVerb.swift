@@ -42,6 +42,7 @@ struct StoreVerb: Sendable {
         "removeEntries": "removes the entries of one block",
         "verify": "a part of `transferd audit verify`, which looks at everything",
         "serverVersion": "reads nothing that is stored",
+        "lossySettings": "reads nothing that is stored",
         "use": "reads a table of a few rows",
         "rewrap": "a part of `transferd secrets rewrap`, which looks at everything",
         "isAnyWorkerAlive": "a part of `transferd verify`, which looks at everything",
