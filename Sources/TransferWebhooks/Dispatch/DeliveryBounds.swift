@@ -8,7 +8,7 @@ package struct DeliveryBounds: Sendable {
     /// The most pairs beside these whose receivers were unknown and have turned out to be slow,
     /// until their receivers have taken a message or they end; an eighth more is there for others.
     ///
-    /// Each of all these pairs may keep a page of events in memory, of 2 MiB at most.
+    /// Each of all these pairs may keep a page of events in memory, with 1 MiB of client strings.
     package var overdueMax = 128
     /// The most pairs claimed at once.
     package var claimMax = 64
@@ -39,8 +39,14 @@ package struct DeliveryBounds: Sendable {
     package var postponementMin: Duration = .seconds(1)
     /// The most time until a pair that found no place is claimed again.
     package var postponementMax: Duration = .seconds(1200)
-    /// The most events read at once for a pair; each may hold a client string of 64 KiB.
+    /// The most events that are read at once for a pair which has just got its slot: it may have to
+    /// leave it before it has sent them.
     package var pageMax = 16
+    /// The most events that are read at once for a pair which has sent such a page, or sends many
+    /// events in one message.
+    package var furtherPageMax = 64
+    /// The bytes of client strings after which a page ends, each of which may have 64 KiB.
+    package var pageBytesMax = 1 << 20
     /// The most bytes of an answer that are read; only the first 1024 of them are kept.
     package var answerBytesMax = 16 * 1024
     /// The longest time for one try as a whole; Standard Webhooks 1.0 says 15 to 30 seconds.

@@ -203,10 +203,13 @@ extension WebhookDispatcher {
     /// longer kept, it passes them.
     ///
     /// - Returns: nil when the store does not answer, or the claim has ended.
-    func gather(_ held: inout DeliveryCursor) async -> MessageBatcher? {
+    func gather(
+        _ held: inout DeliveryCursor,
+        inPagesOf pageMax: Int
+    ) async -> MessageBatcher? {
         var run = MessageBatcher(held)
         repeat {
-            let limit = run.pageLimit(bounds.pageMax)
+            let limit = run.pageLimit(pageMax)
             guard let page = await page(of: held.claim, after: run.position, limit: limit) else {
                 return nil
             }
@@ -226,7 +229,7 @@ extension WebhookDispatcher {
             }
             run.add(
                 kept,
-                hasMore: page.eventCount == limit || kept.count < page.eventCount,
+                hasMore: page.hasMore || kept.count < page.eventCount,
                 wanted: held.wants,
                 size: { WebhookMessage($0, linkBase: composer.linkBase)?.body.count ?? 0 }
             )
@@ -242,7 +245,12 @@ extension WebhookDispatcher {
         limit: Int
     ) async -> ListPage<SessionEvent, EventPlace>? {
         do throws(StoreError) {
-            return try await stores.events.events(of: claim.session, after: position, limit: limit)
+            return try await stores.events.events(
+                of: claim.session,
+                after: position,
+                limit: limit,
+                bytesMax: bounds.pageBytesMax
+            )
         } catch {
             if !Task.isCancelled { watch.failed(error) }
             return nil

@@ -18,8 +18,10 @@ extension WebhookDispatcher {
     func deliver(_ held: DeliveryCursor) async -> DeliveryCursor? {
         var held = held
         var turn = DeliveryTurn<DeliveryCursor>(bounds, at: .now)
+        var pageMax = held.claim.form == .single ? bounds.pageMax : bounds.furtherPageMax
         while !isDraining, held.isCurrent, !mustLeave(held, &turn) {
-            guard let run = await gather(&held) else { break }
+            guard let run = await gather(&held, inPagesOf: pageMax) else { break }
+            pageMax = bounds.furtherPageMax
             guard await deliver(run, &held, &turn) else { return turn.successor }
             guard run.hasMore else {
                 // The writer of events that came meanwhile found the pair taken.

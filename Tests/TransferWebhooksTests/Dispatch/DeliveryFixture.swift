@@ -104,7 +104,8 @@ final class DeliveryFixture: Sendable {
         _ count: Int,
         in session: String = "nightly",
         of client: ClientID = .default,
-        tenant: TenantID? = nil
+        tenant: TenantID? = nil,
+        clientString: String? = nil
     ) async throws -> [TaskID] {
         let tenant = tenant ?? self.tenant
         _ = try await stores.sessions.putSession(
@@ -117,7 +118,8 @@ final class DeliveryFixture: Sendable {
             TaskSubmission(
                 id: TaskID(.version7()),
                 url: "http://origin.test/",
-                hostKey: HostKey(host: "origin.test", port: 80)
+                hostKey: HostKey(host: "origin.test", port: 80),
+                clientString: clientString.flatMap { ClientString($0) }
             )
         }
         _ = try await stores.submissions.submit(

@@ -67,6 +67,17 @@ struct WebhookBatchTests {
         )
     }
 
+    /// A page ends with the client string that brings it to its bytes, and the batch does not.
+    @Test func aMessageGoesBeyondAPageThatItsBytesEnd() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe { $0.form = .batch }
+        try await fixture.happen(5, clientString: "a")
+        let messages = try await fixture.withDispatcher({ $0.pageBytesMax = 1 }) { _ in
+            try await fixture.receiver.messages(1)
+        }
+        #expect(try messages.map(sequences) == [Array(1...5)])
+    }
+
     @Test func theEndOfAGenerationComesAloneAndLast() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe { $0.form = .batch }
