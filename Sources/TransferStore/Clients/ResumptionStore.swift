@@ -72,8 +72,7 @@ extension ResumptionStore {
                 UPDATE delivery d SET due_at = clock_timestamp()
                 FROM chosen r CROSS JOIN page s
                 CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-                WHERE d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
-                    AND d.due_at > clock_timestamp() AND d.fence IS NULL
+                WHERE \(Self.isAwaited(subscription: "b.id", session: "s.id"))
                     AND coalesce(d.attempted_at < r.launched_at, true)
             ),
             moved AS (
@@ -93,6 +92,19 @@ extension ResumptionStore {
             """,
         ])
         return !rows[1].isEmpty
+    }
+
+    /// Whether a delivery `d` is that of a subscription in a session, and waits.
+    ///
+    /// The second column is compared as a range, and the date within an expression: a plan that was
+    /// made while the table had a row at most would else read all deliveries of each subscription,
+    /// or all that are due.
+    private static func isAwaited(subscription: Query, session: Query) -> Query {
+        """
+        d.subscription_id = ANY (ARRAY[\(subscription)])
+            AND d.session_id BETWEEN \(session) AND \(session)
+            AND coalesce(d.due_at > clock_timestamp(), false) AND d.fence IS NULL
+        """
     }
 
     /// The number of sessions of a client `c` in a page: the fewer, the more subscriptions hear of
@@ -142,9 +154,7 @@ extension ResumptionStore {
                 WHERE b.is_living AND b.tenant_id = \(tenant.uuid) AND b.client = \(client.name)
             ) x
             WHERE EXISTS (SELECT 1 FROM client c WHERE \(isActive))
-                AND d.subscription_id = ANY (ARRAY[x.subscription_id])
-                AND d.session_id = ANY (ARRAY[x.session_id])
-                AND d.due_at > clock_timestamp() AND d.fence IS NULL
+                AND \(isAwaited(subscription: "x.subscription_id", session: "x.session_id"))
             """,
         ]
     }
