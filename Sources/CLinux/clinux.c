@@ -144,4 +144,4 @@ static bool can_open(int count) {
     return can;
 }
 
-bool clinux_has_descriptors(void) { return can_open(32); }
+bool clinux_has_descriptors(void) { return can_open(clinux_free_descriptors_min); }

@@ -45,8 +45,10 @@ int clinux_reserve(int descriptor, off_t length);
 /// the size stays. fallocate(2), FALLOC_FL_PUNCH_HOLE; EOPNOTSUPP where the file system cannot.
 int clinux_punch_hole(int descriptor, off_t offset, off_t length);
 
-/// Returns whether 32 further descriptors can be opened at once: with fewer, it is not worth it to
-/// start what needs some. eventfd(2).
+/// The number of free descriptors with fewer of which it is not worth it to start what needs some.
+enum { clinux_free_descriptors_min = 32 };
+
+/// Returns whether that many further descriptors can be opened at once. eventfd(2).
 bool clinux_has_descriptors(void);
 
 /// Names the calling thread; Linux keeps 15 bytes. pthread_setname_np(3).

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import PollLoop
 
@@ -17,8 +18,6 @@ struct DescriptorLimit {
     /// loop of the API.
     private static let perTransferThread = 4
     private static let perProcessor = 3
-    /// The number that must be free for tasks to be claimed (`Container.isOver`).
-    private static let freeMin = 32
 
     /// Raises the limit as far as the system allows; the usual soft limit of 1,024 is outdated.
     static func raised() -> DescriptorLimit {
@@ -38,7 +37,7 @@ struct DescriptorLimit {
     func check(transferThreads: Int) throws(TooFewDescriptors) {
         let needed =
             Self.ofProgram + Self.perTransferThread * transferThreads
-            + Self.perProcessor * Processors.count + Self.freeMin
+            + Self.perProcessor * Processors.count + clinux_free_descriptors_min
         if count < needed { throw TooFewDescriptors(count: count, needed: needed) }
     }
 

@@ -1,6 +1,7 @@
 import ChildProcess
 import Foundation
 import Glibc
+import Testing
 
 /// A small ext4 file system in a file of its own, for as long as it is referred to; only root can make
 /// one, where the kernel has loop devices.
@@ -27,6 +28,15 @@ package final class Ext4Disk: Sendable {
             }
             // Nothing is set aside for root, which these tests may be.
             try await Self.run("mkfs.ext4", ["-q", "-m", "0", image])
+        }
+    }
+
+    /// Makes one for a test, which is cancelled where there cannot be one.
+    package static func forTest(size: Int) async throws -> Ext4Disk {
+        do {
+            return try await Ext4Disk(size: size)
+        } catch let refusal as Refused {
+            try Test.cancel("this system does not let root mount: \(refusal)")
         }
     }
 
