@@ -20,10 +20,18 @@ import TransferTestSupport
     /// The number of tasks in the database for which the plans are made.
     private static let tasksWhenPlanned = 1000
 
-    /// The plans are made either while the tables are almost empty, as in a new installation, or
-    /// for the actual content.
-    @Test(arguments: [false, true])
-    func verbsReadWhatTheyReturn(isAnalyzed: Bool) async throws {
+    /// What the tables hold when plans are made for them.
+    enum Filling: CaseIterable {
+        /// Little, with the statistics of one row in each: they were last taken when work began.
+        case oneRow
+        /// Little, without statistics, as in a new installation.
+        case few
+        /// The actual content.
+        case all
+    }
+
+    @Test(arguments: Filling.allCases)
+    func verbsReadWhatTheyReturn(plannedFor filling: Filling) async throws {
         let connection = try await ScaleWorld.connection()
         let folder = Checkout.migrations
         let logger = Logger(label: "scale") { _ in SwiftLogNoOpLogHandler() }
@@ -42,24 +50,24 @@ import TransferTestSupport
             incarnation: try await stores.workers.registerWorker(name: "scale")
         )
         try await meter.holdStatistics()
-        if !isAnalyzed {
-            let world = try await ScaleWorld(
-                tasks: Self.tasksWhenPlanned,
+        func world(_ tasks: Int) async throws -> ScaleWorld {
+            try await ScaleWorld(
+                tasks: tasks,
                 of: tenant,
                 worker: worker,
                 in: stores,
                 by: connection
             )
-            for verb in StoreVerb.all { _ = try await measure(verb, meter, world) }
         }
-        let world = try await ScaleWorld(
-            tasks: Self.tasks,
-            of: tenant,
-            worker: worker,
-            in: stores,
-            by: connection
-        )
-        if isAnalyzed { try await connection.executeScript("ANALYZE") }
+        if filling != .all {
+            if filling == .oneRow {
+                try await world(Self.tasksWhenPlanned).keepOneRow(by: connection)
+            }
+            let small = try await world(Self.tasksWhenPlanned)
+            for verb in StoreVerb.all { _ = try await measure(verb, meter, small) }
+        }
+        let world = try await world(Self.tasks)
+        if filling == .all { try await connection.executeScript("ANALYZE") }
         for verb in StoreVerb.all {
             let use = try await measure(verb, meter, world)
             let pagesMax =

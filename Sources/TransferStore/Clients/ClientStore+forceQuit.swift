@@ -294,8 +294,8 @@ extension ClientStore {
             worker = NULL, fence = NULL,
             due_at = clock_timestamp() + \(DeliveryStore.awayPause.milliseconds) * interval '1 ms'
         FROM taken x
-        WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
-            AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence IS NOT NULL
+        WHERE \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
+            AND d.fence IS NOT NULL
             AND EXISTS (
                 SELECT 1 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)

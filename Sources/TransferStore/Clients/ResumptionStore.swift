@@ -96,13 +96,11 @@ extension ResumptionStore {
 
     /// Whether a delivery `d` is that of a subscription in a session, and waits.
     ///
-    /// The second column is compared as a range, and the date within an expression: a plan that was
-    /// made while the table had a row at most would else read all deliveries of each subscription,
-    /// or all that are due.
+    /// The date is compared within an expression: a plan that was made for a table of a row at most
+    /// would else read all that are due.
     private static func isAwaited(subscription: Query, session: Query) -> Query {
         """
-        d.subscription_id = ANY (ARRAY[\(subscription)])
-            AND d.session_id BETWEEN \(session) AND \(session)
+        \(Fragment.isDelivery(of: subscription, in: session))
             AND coalesce(d.due_at > clock_timestamp(), false) AND d.fence IS NULL
         """
     }

@@ -190,8 +190,8 @@ extension DeliveryLogStore {
             ) l
             LEFT JOIN session s ON s.id = ANY (ARRAY[l.session_id])
             LEFT JOIN client c ON c.id = ANY (ARRAY[l.session_id])
-            LEFT JOIN delivery d ON d.subscription_id = ANY (ARRAY[l.subscription_id])
-                AND d.session_id = ANY (ARRAY[l.session_id])
+            LEFT JOIN delivery d
+                ON \(Fragment.isDelivery(of: "l.subscription_id", in: "l.session_id"))
             WHERE \(condition)
             ORDER BY l.id DESC
             """

@@ -178,17 +178,16 @@ extension DeliveryStore {
         -- What others hold is left for the restart, which waits for them.
         waiting AS MATERIALIZED (
             SELECT d.subscription_id, d.session_id FROM first_page p
-            JOIN delivery d ON d.subscription_id = ANY (ARRAY[p.subscription_id])
-                AND d.session_id = ANY (ARRAY[p.session_id])
-            WHERE p.is_waiting AND \(Self.isWaiting) AND d.due_at > clock_timestamp()
+            JOIN delivery d ON \(Fragment.isDelivery(of: "p.subscription_id", in: "p.session_id"))
+            WHERE p.is_waiting AND \(Self.isWaiting)
+                AND coalesce(d.due_at > clock_timestamp(), false)
                 AND NOT \(Self.awaitsAck)
             FOR UPDATE OF d SKIP LOCKED
         ),
         due AS (
             UPDATE delivery d SET due_at = clock_timestamp()
             FROM waiting w
-            WHERE d.subscription_id = ANY (ARRAY[w.subscription_id])
-                AND d.session_id = ANY (ARRAY[w.session_id])
+            WHERE \(Fragment.isDelivery(of: "w.subscription_id", in: "w.session_id"))
         )
         """
     }
@@ -261,8 +260,7 @@ extension DeliveryStore {
             -- has begun again already.
             waiting AS MATERIALIZED (
                 SELECT d.session_id, d.due_at FROM chosen c CROSS JOIN page p
-                JOIN delivery d ON d.subscription_id = ANY (ARRAY[c.subscription_id])
-                    AND d.session_id = ANY (ARRAY[p.session_id])
+                JOIN delivery d ON \(Fragment.isDelivery(of: "c.subscription_id", in: "p.session_id"))
                 WHERE p.is_waiting AND \(Self.isWaiting)
                     AND coalesce(d.attempted_at <= c.requested_at, true)
                     AND (c.includes_awaited OR NOT \(Self.awaitsAck))
@@ -271,8 +269,7 @@ extension DeliveryStore {
             due AS (
                 UPDATE delivery d SET due_at = clock_timestamp()
                 FROM waiting w
-                WHERE d.subscription_id = ANY (ARRAY[\(id)])
-                    AND d.session_id = ANY (ARRAY[w.session_id]) AND w.due_at > clock_timestamp()
+                WHERE \(Fragment.isDelivery(of: "\(id)", in: "w.session_id")) AND w.due_at > clock_timestamp()
                 RETURNING d.session_id
             ),
             -- One that was requested again meanwhile begins at its beginning.
@@ -335,16 +332,14 @@ extension DeliveryStore {
                     \(deliveries.map(\.claim.fence.rawValue)),
                     \(deliveries.map(\.wait.milliseconds))
                 ) AS x (subscription_id, session_id, fence, wait_ms)
-                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
-                    AND d.session_id = ANY (ARRAY[x.session_id]) AND d.fence = x.fence
+                JOIN delivery d ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id")) AND d.fence = x.fence
                 FOR UPDATE OF d SKIP LOCKED
             )
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
                 due_at = clock_timestamp() + h.wait_ms * interval '1 ms'
             FROM held h
-            WHERE d.subscription_id = ANY (ARRAY[h.subscription_id])
-                AND d.session_id = ANY (ARRAY[h.session_id])
+            WHERE \(Fragment.isDelivery(of: "h.subscription_id", in: "h.session_id"))
             """
         )
     }
@@ -367,17 +362,15 @@ extension DeliveryStore {
                     \(deliveries.map(\.acknowledgedSequence)),
                     \(deliveries.map { Int64($0.attempt) })
                 ) AS x (subscription_id, session_id, acknowledged_sequence, attempt)
-                JOIN delivery d ON d.subscription_id = ANY (ARRAY[x.subscription_id])
-                    AND d.session_id = ANY (ARRAY[x.session_id])
+                JOIN delivery d ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
                     AND d.acknowledged_sequence = ANY (ARRAY[x.acknowledged_sequence])
                     AND d.attempt = ANY (ARRAY[x.attempt])
-                WHERE d.fence IS NULL AND d.due_at > clock_timestamp()
+                WHERE d.fence IS NULL AND coalesce(d.due_at > clock_timestamp(), false)
                 FOR UPDATE OF d SKIP LOCKED
             )
             UPDATE delivery d SET due_at = clock_timestamp()
             FROM waiting w
-            WHERE d.subscription_id = ANY (ARRAY[w.subscription_id])
-                AND d.session_id = ANY (ARRAY[w.session_id])
+            WHERE \(Fragment.isDelivery(of: "w.subscription_id", in: "w.session_id"))
             """
         )
     }

@@ -157,8 +157,7 @@ extension DeliveryStore {
                     AND y.session_id = u.session_id
                 LEFT JOIN spared s ON s.subscription_id = u.subscription_id
                     AND s.session_id = u.session_id
-                WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
-                    AND d.session_id = ANY (ARRAY[u.session_id])
+                WHERE \(Fragment.isDelivery(of: "u.subscription_id", in: "u.session_id"))
                     AND (u.is_deleted OR x.id IS NOT NULL OR y.session_id IS NOT NULL
                         OR s.session_id IS NOT NULL)
             ),
@@ -168,8 +167,7 @@ extension DeliveryStore {
                     fence = \(fences.first.rawValue) + n.number,
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 FROM numbered n, alive
-                WHERE d.subscription_id = ANY (ARRAY[n.subscription_id])
-                    AND d.session_id = ANY (ARRAY[n.session_id])
+                WHERE \(Fragment.isDelivery(of: "n.subscription_id", in: "n.session_id"))
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
                     d.tried_sequence, d.tried_batch, d.attempt,
                     d.attempt > 0 AND d.last_status = 202 AS awaits_ack
@@ -239,8 +237,7 @@ extension DeliveryStore {
                     * \(Self.unreadablePause.milliseconds) * interval '1 ms'
             FROM unnest(\(deliveries.map(\.subscription)), \(deliveries.map(\.session)))
                 AS x (subscription_id, session_id)
-            WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
-                AND d.session_id = ANY (ARRAY[x.session_id]) AND d.worker = \(incarnation)
+            WHERE \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id")) AND d.worker = \(incarnation)
             """
         )
     }

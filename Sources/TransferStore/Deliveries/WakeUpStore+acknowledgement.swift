@@ -69,8 +69,7 @@ extension WakeUpStore {
                     WHERE v.kind = 'session.events_finished'
                 ) e
                 CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id, b.ack_key"))) b
-                JOIN delivery d ON d.subscription_id = ANY (ARRAY[b.id])
-                    AND d.session_id = ANY (ARRAY[s.id])
+                JOIN delivery d ON \(Fragment.isDelivery(of: "b.id", in: "s.id"))
                 WHERE substring(sha256(b.ack_key || uuid_send(e.id))
                         FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
                     AND s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
@@ -83,8 +82,7 @@ extension WakeUpStore {
                     -- Looked at once more, for what has happened since.
                     due_at = clock_timestamp(), worker = NULL, fence = NULL
                 FROM target t
-                WHERE d.subscription_id = ANY (ARRAY[t.subscription_id])
-                    AND d.session_id = ANY (ARRAY[t.session_id])
+                WHERE \(Fragment.isDelivery(of: "t.subscription_id", in: "t.session_id"))
                     AND d.acknowledged_sequence < t.sequence
                 RETURNING d.subscription_id, d.session_id, t.sequence
             ),

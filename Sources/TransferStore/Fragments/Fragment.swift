@@ -48,6 +48,18 @@ extension Fragment {
         """
     }
 
+    /// Whether a delivery `d` is that of a subscription in a session.
+    ///
+    /// The second column is compared as a range: with two lists, a plan that was made while the table
+    /// had a row at most may look up the first alone, and later reads all deliveries of each
+    /// subscription.
+    static func isDelivery(of subscription: Query, in session: Query) -> Query {
+        """
+        d.subscription_id = ANY (ARRAY[\(subscription)])
+            AND d.session_id BETWEEN \(session) AND \(session)
+        """
+    }
+
     /// Whether a session `s` that is found by its key is living.
     ///
     /// The form keeps the planner from the partial index of living sessions: a plan made while

@@ -119,7 +119,9 @@ extension RetryStore {
             WHERE o.task_id = ANY (ARRAY(
                     SELECT t.id FROM target t
                     WHERE t.session_id IN (SELECT l.session_id FROM locked l)))
-                AND o.state <> 'completed'
+                -- Within an expression: the partial index of such states is not for what is found
+                -- by its key, and a plan made for few rows would take it.
+                AND coalesce(o.state <> 'completed', false)
             RETURNING o.task_id, o.session_id, o.generation, o.state, o.bytes_received,
                 o.bytes_sent, o.failure, o.fence, o.attempt, o.started_at, o.finished_at,
                 o.resumed_at_offset, o.measurements

@@ -63,6 +63,16 @@ package struct ScaleWorld: Sendable {
         for statement in statements { _ = try await connection.execute(statement) }
     }
 
+    /// Removes all rows but one of each table, and has statistics made of what remains.
+    package func keepOneRow(by connection: Connection) async throws {
+        for table in Self.tables {
+            _ = try await connection.execute(
+                "DELETE FROM \(table) WHERE ctid <> (SELECT ctid FROM \(table) LIMIT 1)"
+            )
+        }
+        try await connection.executeScript("VACUUM ANALYZE")
+    }
+
     /// The tables that are filled.
     private static let tables: [Query] = [
         "task", "ready_run", "held", "delayed", "asked", "answer", "attempt_run", "attempt",
