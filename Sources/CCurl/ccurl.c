@@ -40,18 +40,34 @@ static void find_tls_functions(void) {
         RTLD_DEFAULT, "SSL_get0_alpn_selected");
 }
 
-int ccurl_has_stray_input(CURL *easy, curl_socket_t socket) {
+// The TLS of the connection that `easy` has; null without one.
+static const struct curl_tlssessioninfo *tls_of(CURL *easy) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_tls_functions);
     struct curl_tlssessioninfo *tls = NULL;
     (curl_easy_getinfo)(easy, CURLINFO_TLS_SSL_PTR, &tls);
-    if (tls != NULL && tls->internals != NULL) {
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
-        pthread_once(&once, find_tls_functions);
+    return tls != NULL && tls->internals != NULL ? tls : NULL;
+}
+
+static int speaks_http2(const struct curl_tlssessioninfo *tls) {
+    if (tls->backend != CURLSSLBACKEND_OPENSSL || !tls_protocol) { return 0; }
+    const unsigned char *name = NULL;
+    unsigned int length = 0;
+    tls_protocol(tls->internals, &name, &length);
+    return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+int ccurl_is_http1_over_tls(CURL *easy) {
+    const struct curl_tlssessioninfo *tls = tls_of(easy);
+    return tls != NULL && !speaks_http2(tls);
+}
+
+int ccurl_has_stray_input(CURL *easy, curl_socket_t socket) {
+    const struct curl_tlssessioninfo *tls = tls_of(easy);
+    if (tls != NULL) {
         // What cannot be looked into may hold anything.
         if (tls->backend != CURLSSLBACKEND_OPENSSL || !tls_has_pending || !tls_protocol) { return 1; }
-        const unsigned char *name = NULL;
-        unsigned int length = 0;
-        tls_protocol(tls->internals, &name, &length);
-        if (length == 2 && memcmp(name, "h2", 2) == 0) { return 0; }
+        if (speaks_http2(tls)) { return 0; }
         // A record that libcurl has read in part is in no socket any more.
         if (tls_has_pending(tls->internals)) { return 1; }
     }

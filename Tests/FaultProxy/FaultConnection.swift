@@ -59,6 +59,14 @@ final class FaultConnection {
     /// Ends the connection with a reset of both sides.
     func abort() { end(Loopback.reset) }
 
+    /// Passes nothing on from now on, in either direction, and stays open until the client leaves.
+    func fallSilent() {
+        down.queue.end()
+        up.queue.end()
+        ignoreClient()
+        advance()
+    }
+
     /// Performs all steps that are possible now, and watches for the condition of the next.
     func advance() {
         if let timer { board.loop.cancel(timer) }

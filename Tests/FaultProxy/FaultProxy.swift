@@ -94,6 +94,9 @@ package final class FaultProxy: Sendable {
     /// Ends all current connections with a reset; further ones are accepted.
     package func breakConnections() { loop.execute { [board] in board.breakConnections() } }
 
+    /// Lets all current connections stay open and pass nothing on; further ones work.
+    package func silenceConnections() { loop.execute { [board] in board.silenceConnections() } }
+
     /// Ends all connections and stops listening; a second call does nothing.
     package func stop() {
         loop.execute { [board] in board.stop() }
@@ -145,6 +148,10 @@ final class FaultProxyBoard: @unchecked Sendable {
 
     func breakConnections() {
         for connection in connections.values { connection.abort() }
+    }
+
+    func silenceConnections() {
+        for connection in connections.values { connection.fallSilent() }
     }
 
     func forget(_ number: Int) {

@@ -88,6 +88,9 @@ long long ccurl_bytes_received(curl_socket_t socket);
 // The port of a socket's own end; -1 when that is not known.
 int ccurl_local_port(curl_socket_t socket);
 
+// Whether the connection that `easy` has uses TLS, and not HTTP/2.
+int ccurl_is_http1_over_tls(CURL *easy);
+
 // Whether a connection of HTTP/1 that waits for its next request has received bytes, or its end,
 // that libcurl would take for the answer; 0 for HTTP/2, whose frames say to what they belong. To be
 // called where `easy` has the connection, whose socket is `socket`.

@@ -22,6 +22,47 @@ extension ActiveTransfer {
         try easy.set(CURLOPT_NOPROGRESS, 0)
     }
 
+    /// Notes the connection that libcurl has for the request.
+    ///
+    /// Nothing may have come over a kept one that is not an answer to a request. Libcurl before 8.1
+    /// does not look: what an origin sends late, behind an answer, would be the answer to the next
+    /// request, whosesoever that is. Nor may one of HTTP/1 still wait for the answer to another
+    /// request, to which libcurl 7.88 may add one that offers HTTP/2.
+    ///
+    /// - Returns: whether the request may be sent over it.
+    func enterConnection(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
+        // Libcurl repeats the request: the connection that it had is closed.
+        releaseConnection(after: nil)
+        guard let peer, let local else { return isFresh }
+        let ends = OpenSockets.Ends(local: local, peer: peer)
+        if let kept = sockets.connection(between: ends) {
+            // As where a host speaks HTTP/2 over some of its connections only.
+            let isTaken =
+                unsafe offersHTTP2 && kept.isInUse
+                && ccurl_is_http1_over_tls(easy.raw) != 0
+            connection = (kept, kept.enter())
+            return unsafe !isTaken && !kept.isSilent
+                && ccurl_has_stray_input(easy.raw, kept.socket) == 0
+        }
+        guard let new = sockets.use(openedSockets, between: ends) else { return isFresh }
+        connection = (new, new.enter())
+        return true
+    }
+
+    /// Notes that nothing more is expected over the connection, because the request has ended; call
+    /// it when libcurl knows that.
+    ///
+    /// - Parameter reason: why we have ended it; nil if that was libcurl.
+    func releaseConnection(after reason: CurlError.Code?) {
+        guard let (place, bytesBefore) = connection else { return }
+        connection = nil
+        if case .timedOut = reason {
+            place.leave(timedOutAfter: bytesBefore)
+        } else {
+            place.leave(timedOutAfter: nil)
+        }
+    }
+
     /// The transfer behind the pointer that ``installCallbacks(sendsBody:)`` gave to libcurl.
     static func at(_ context: UnsafeMutableRawPointer?) -> ActiveTransfer? {
         unsafe context.map { unsafe Unmanaged.fromOpaque($0).takeUnretainedValue() }

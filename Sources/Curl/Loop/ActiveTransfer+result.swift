@@ -17,7 +17,7 @@ extension ActiveTransfer {
         let code: CurlError.Code
         if let reason = reason ?? cause {
             code = self.code(of: reason)
-        } else if let result, result != CURLE_OK {
+        } else if let result, result != CURLE_OK, !isAnswered(before: result) {
             code = self.code(of: result, isConnected: summary.primaryAddress != nil)
         } else if let head {
             guard hasWholeBody(head) else {
@@ -29,6 +29,12 @@ extension ActiveTransfer {
             code = .badResponse
         }
         if code == .egressDenied { egress.refused(host: host, for: group) }
+        if code == .tlsFailure, result == CURLE_PEER_FAILED_VERIFICATION {
+            summary.certificateFault = CertificateFault(
+                verifyResult: easy.long(CURLINFO_SSL_VERIFYRESULT),
+                text: easy.errorText
+            )
+        }
         let curlCode = Int32(bitPattern: result?.rawValue ?? 0)
         return .failure(CurlError(code, curlCode: curlCode, summary: summary))
     }
@@ -43,6 +49,11 @@ extension ActiveTransfer {
         if let failure = tunnelFailure(result) { return failure }
         if result == CURLE_SSL_CONNECT_ERROR, Self.isRefusal(easy.errorText) {
             return .tlsDisagreement
+        }
+        if head == nil, Self.isBreak(result) {
+            let text = easy.errorText
+            if Self.isCertificateAlert(text) { return .tlsDisagreement }
+            if isAlone, Self.isStreamRefusal(text) { return .requestRefused }
         }
         return CurlError.Code(result, isConnected: isConnected)
     }
@@ -108,6 +119,38 @@ extension ActiveTransfer {
     /// the former; an end of the connection has such a text too.
     private static func isRefusal(_ text: String) -> Bool {
         text.contains("SSL routines:") && !text.contains("unexpected eof")
+    }
+
+    /// Whether libcurl's words are about an alert with which the server refuses our certificate, or
+    /// that we have none.
+    ///
+    /// In TLS 1.3 (RFC 8446 §4.4.2.4), it comes behind the client's handshake: libcurl meets it
+    /// when it reads the answer. The server has not read the request.
+    private static func isCertificateAlert(_ text: String) -> Bool {
+        isRefusal(text) && text.contains(" alert ")
+            && ["certificate", "unknown ca", "access denied"].contains { text.contains($0) }
+    }
+
+    /// Whether libcurl's words say that the server has refused the stream, each time that libcurl
+    /// has repeated the request (`Curl_retry_request` in lib/transfer.c of 7.88.1).
+    ///
+    /// Libcurl does so for REFUSED_STREAM, and otherwise only where a connection breaks that it has
+    /// given to more than one request. Where it never does that (``isAlone``), the request was not
+    /// processed (RFC 9113 §8.7).
+    private static func isStreamRefusal(_ text: String) -> Bool {
+        text.hasPrefix("Connection died, tried ")
+    }
+
+    /// Whether a result means that the connection broke.
+    private static func isBreak(_ result: CURLcode) -> Bool {
+        result == CURLE_RECV_ERROR || result == CURLE_SEND_ERROR
+    }
+
+    /// Whether the whole answer had come before the connection broke; a server may answer and close
+    /// before it has read the whole request, which libcurl then still sends.
+    private func isAnswered(before result: CURLcode) -> Bool {
+        guard Self.isBreak(result), let head else { return false }
+        return (!hasBody(head) || head.contentLength != nil) && hasWholeBody(head)
     }
 
     private func hasBody(_ head: ResponseHead) -> Bool {

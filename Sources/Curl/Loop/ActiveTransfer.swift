@@ -38,13 +38,21 @@ final class ActiveTransfer {
     /// Where the sockets of all transfers are entered.
     let sockets: OpenSockets
     /// The sockets that were opened for this transfer.
-    private var openedSockets: [Int32] = []
-    private let isFresh: Bool
+    private(set) var openedSockets: [Int32] = []
+    /// The connection of the request, and how much that had received before it.
+    var connection: (place: OpenSockets.Connection, bytesBefore: Int64)?
+    /// Whether it has connections of its own only.
+    let isFresh: Bool
+    /// Whether libcurl gives its connections to no other request, not even while it runs.
+    let isAlone: Bool
+    /// Whether libcurl may give it a connection that is in use.
+    let offersHTTP2: Bool
     /// The same transfer on a connection of its own, as long as it may be needed; see
     /// ``needsFreshConnection``.
     var repetition: TransferStart?
     /// Whether the request was not sent because the kept connection for it is of no use: it has
-    /// received bytes, or its end, since its last answer, or leads where this transfer may not go.
+    /// received bytes, or its end, since its last answer, or waits for one over HTTP/1, or leads
+    /// where this transfer may not go, or nothing comes over it any more.
     private(set) var needsFreshConnection = false
     /// Where the answers of proxies are entered.
     let proxyAnswers: ProxyAnswers
@@ -102,6 +110,8 @@ final class ActiveTransfer {
         self.proxyAnswers = proxyAnswers
         isRouteNarrowed = start.isAddressDenied || route?.isAddressDenied ?? false
         isFresh = start.isFresh
+        isAlone = !request.isReplayable
+        offersHTTP2 = request.offersHTTP2
         repetition = start.isFresh ? nil : start.onFreshConnection
         sink = start.sink
         self.gatherer = start.sink.takesLargePieces ? gatherer : nil
@@ -348,7 +358,7 @@ final class ActiveTransfer {
     /// Returns whether the request may use this connection, which may be new or kept.
     func allowsRequest(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
         // First: a connection of HTTP/2 stays open without this request, and has to be known.
-        let isUsable = isClean(to: peer, from: local)
+        let isUsable = enterConnection(to: peer, from: local)
         noteProxyAnswer()
         guard mayBegin() else { return end(.cancelled) }
         guard mayReach(peer) else {
@@ -371,19 +381,6 @@ final class ActiveTransfer {
         // times are running.
         needsFreshConnection = repetition != nil && firstByte.requestStart == nil
         return needsFreshConnection ? false : end(.connectionLost)
-    }
-
-    /// Returns whether nothing has come over the connection that is not an answer to a request.
-    ///
-    /// Libcurl before 8.1 does not look: what an origin sends late, behind an answer, would be the
-    /// answer to the next request, whosesoever that is.
-    private func isClean(to peer: SocketAddress?, from local: SocketAddress?) -> Bool {
-        guard let peer, let local else { return isFresh }
-        let ends = OpenSockets.Ends(local: local, peer: peer)
-        if let socket = sockets.socket(between: ends) {
-            return unsafe ccurl_has_stray_input(easy.raw, socket) == 0
-        }
-        return sockets.use(openedSockets, between: ends) || isFresh
     }
 
     private func ended(_ code: CurlError.Code) -> PieceOutcome {

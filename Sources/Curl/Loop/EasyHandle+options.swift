@@ -64,6 +64,7 @@ extension EasyHandle {
             // Each such request opens a connection: kept, those of a host would only add up.
             try set(CURLOPT_FORBID_REUSE, 1)
         }
+        try separate(request)
         if let jar = request.cookies {
             try keep(jar)
             // One field holds these and those of the jar (RFC 6265 §5.4).
@@ -72,6 +73,20 @@ extension EasyHandle {
         }
         try configureMethod(request)
         try set(CURLOPT_HTTPHEADER, lines: Self.headerLines(request))
+    }
+
+    /// Keeps apart the connections of requests that must not be repeated, of those that offer
+    /// HTTP/2, and of the others.
+    ///
+    /// Once a connection to a host speaks HTTP/2, libcurl 7.88 gives a request that offers it any
+    /// connection to that host that is in use (`ConnectionExists` in lib/url.c). Over HTTP/1, the
+    /// two answers would be mixed. And a connection that was given twice counts as a kept one: when
+    /// it breaks, libcurl sends even a POST again. The bits mean nothing to OpenSSL, but a request
+    /// gets no connection whose bits are others (`Curl_ssl_config_matches` in lib/vtls/vtls.c).
+    private func separate(_ request: CurlRequest) throws(CurlError) {
+        let repetition = request.isReplayable ? 0 : CURLSSLOPT_REVOKE_BEST_EFFORT
+        let version = request.offersHTTP2 ? 0 : CURLSSLOPT_NO_REVOKE
+        try set(CURLOPT_SSL_OPTIONS, Int(repetition | version))
     }
 
     /// Sends the request through a proxy, in a tunnel whatever its scheme.

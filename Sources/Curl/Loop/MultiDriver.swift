@@ -339,6 +339,7 @@ import Foundation
         let detour = detours.removeValue(forKey: id)
         if reason == nil, transfer.needsFreshConnection, let repetition = transfer.repetition {
             unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+            transfer.releaseConnection(after: nil)
             return begin(id, repetition)
         }
         if let detour, reason == nil, transfer.isTunnelRefused {
@@ -348,6 +349,7 @@ import Foundation
         }
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+        transfer.releaseConnection(after: reason)
         // A handle that never got as far as a connection, for example without an address, still has
         // its buffer and is of no use: with a buffer, libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
         if result == CURLE_OK, !transfer.easy.hasCookies, idleHandles.count < Self.idleHandlesMax {

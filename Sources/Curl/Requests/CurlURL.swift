@@ -20,9 +20,7 @@ package struct CurlURL: Sendable, Hashable {
     /// - Throws: ``CurlError`` with `unsupportedURL` for other schemes, relative and malformed
     ///   URLs, and those with a user name or password.
     package init(_ string: String) throws(CurlError) {
-        // libcurl accepts one or three slashes after the scheme; other parsers disagree on those.
-        let rest = string.utf8.drop { $0 != .colon }
-        guard rest.starts(with: "://".utf8), !rest.starts(with: ":///".utf8) else {
+        guard Self.hasTwoSlashes(string.utf8.drop { $0 != .colon }.dropFirst()) else {
             throw CurlError(.unsupportedURL)
         }
         let handle = try Handle()
@@ -34,10 +32,25 @@ package struct CurlURL: Sendable, Hashable {
     ///
     /// - Throws: ``CurlError`` as ``init(_:)`` does.
     package func resolving(_ location: String) throws(CurlError) -> CurlURL {
+        let rest = location.utf8.drop { $0.isSchemeByte }
+        let hasScheme = rest.first == .colon && location.utf8.first != .colon
+        // Without a scheme, libcurl puts this URL's before slashes, however many these are.
+        let isSound =
+            hasScheme
+            ? Self.hasTwoSlashes(rest.dropFirst())
+            : !location.utf8.starts(with: "///".utf8)
+        guard isSound else { throw CurlError(.unsupportedURL) }
         let handle = try Handle()
         try handle.set(absoluteString)
         try handle.set(location)
         return try CurlURL(handle)
+    }
+
+    /// Returns whether exactly two slashes follow the colon of a scheme.
+    ///
+    /// libcurl accepts one or three as well; other parsers disagree on those.
+    private static func hasTwoSlashes(_ rest: Substring.UTF8View) -> Bool {
+        rest.starts(with: "//".utf8) && !rest.starts(with: "///".utf8)
     }
 
     /// The name that has to be looked up before a connection, or nil.
@@ -142,5 +155,12 @@ extension String {
     /// Whether the text is an IPv4 address as libcurl writes it, however the URL spelled it.
     fileprivate var isIPv4Address: Bool {
         SocketAddress(text: self, port: 0) != nil
+    }
+}
+
+extension UInt8 {
+    /// Whether a scheme may have the byte (RFC 3986, section 3.1).
+    fileprivate var isSchemeByte: Bool {
+        isDigit || (0x61...0x7A).contains(self | 0x20) || "+-.".utf8.contains(self)
     }
 }

@@ -25,7 +25,7 @@ package struct CurlError: Error, Sendable {
         /// No address accepted the connection, or the proxy reached none: try later.
         case couldNotConnect
         /// The certificate or its name is not trusted, or our own certificates are not usable:
-        /// trying again does not help.
+        /// trying again does not help; see ``CurlSummary/certificateFault``.
         case tlsFailure
         /// The proxy could not be reached, or is none: try later.
         case proxyUnreachable
@@ -35,12 +35,15 @@ package struct CurlError: Error, Sendable {
         case proxyRefused
         /// The TLS handshake broke off: try later.
         case tlsHandshake
-        /// Server and client cannot agree on TLS, as on a version: trying again does not help.
+        /// Server and client cannot agree on TLS, as on a version or the client's certificate:
+        /// trying again does not help.
         case tlsDisagreement
         /// A timeout expired: try later.
         case timedOut(Timeout)
         /// The connection broke, or ended before a response: try later.
         case connectionLost
+        /// The server refused the request without having acted on it: try later.
+        case requestRefused
         /// The body ended before its announced end: resume or start over.
         case truncated
         /// Not acceptable HTTP: garbage, too many headers, a contradictory length.

@@ -50,6 +50,8 @@ package struct CurlSummary: Sendable {
     /// Whether the egress guard has denied an address of the host; a failure to connect to the
     /// others then does not mean that the host cannot be reached.
     package var isAddressDenied = false
+    /// Why the server's certificate was not accepted; nil if it was, or for another reason.
+    package var certificateFault: CertificateFault?
     /// Whether the request went over a connection kept from an earlier transfer.
     package var isConnectionReused = false
     /// The cookies after the transfer; nil when the request kept none.

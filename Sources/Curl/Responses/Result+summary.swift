@@ -6,4 +6,10 @@ extension Result<CurlSummary, CurlError> {
         case .failure(let error): error.summary
         }
     }
+
+    /// Whether the server has refused the request without having acted on it.
+    package var isRequestRefused: Bool {
+        guard case .failure(let error) = self else { return false }
+        return error.code == .requestRefused
+    }
 }

@@ -137,6 +137,10 @@ struct ResponseStateMachine {
         if let resumePoint {
             switch head.status {
             case 206 where continues(head, from: resumePoint):
+                if let expectedSize, resumePoint.total != expectedSize {
+                    state = .failing(.sizeMismatch(resumePoint.total, expected: expectedSize))
+                    return .discard
+                }
                 state = .appending(head, resumePoint)
                 return .append
             case 206, 416:
@@ -190,6 +194,20 @@ struct ResponseStateMachine {
         return sent.range == point.range && sent.total ?? point.total == point.total
             && head.contentLength ?? point.range.byteCount == point.range.byteCount
             && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
+    }
+
+    /// Handles bytes that arrive, with which the body has `count`.
+    ///
+    /// - Returns: false if a result has more than are expected, which fails the attempt.
+    mutating func received(bytes count: Int64) -> Bool {
+        guard let expectedSize, count > expectedSize else { return true }
+        switch state {
+        case .receiving(let head) where !(200...299).contains(head.status): return true
+        case .receiving, .appending:
+            state = .failing(.sizeMismatch(moreThan: expectedSize))
+            return false
+        case .requested, .restarting, .redirecting, .failing, .abandoned, .ended: return true
+        }
     }
 
     /// Records that the file could not be created or written, or has grown too large.
@@ -324,6 +342,13 @@ struct ResponseStateMachine {
 extension TransferFailure {
     fileprivate static func sizeMismatch(_ size: Int64, expected: Int64) -> TransferFailure {
         TransferFailure(.sizeMismatch, "The file has \(size) bytes where \(expected) are expected.")
+    }
+
+    fileprivate static func sizeMismatch(moreThan expected: Int64) -> TransferFailure {
+        TransferFailure(
+            .sizeMismatch,
+            "The file has more than the \(expected) bytes that are expected."
+        )
     }
 }
 

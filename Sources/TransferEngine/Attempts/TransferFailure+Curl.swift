@@ -19,7 +19,7 @@ extension TransferFailure {
         case .proxyRefused:
             self.init(.proxyRefused, "The proxy of this service does not connect to the host.")
         case .tlsFailure:
-            self.init(.tlsFailure, "The server's certificate is not trusted.")
+            self.init(.tlsFailure, Self.message(about: error.summary.certificateFault))
         case .tlsDisagreement:
             self.init(
                 .tlsFailure,
@@ -39,6 +39,8 @@ extension TransferFailure {
             self.init(.timedOut, "The body moved slower than bytes_per_second_min.")
         case .connectionLost:
             self.init(.connectionLost, "The connection to the server broke.")
+        case .requestRefused:
+            self.init(.connectionLost, "The server refused the request, and did not act on it.")
         case .truncated:
             self.init(.lengthMismatch, "The body ended before its announced length.")
         case .badResponse:
@@ -68,6 +70,17 @@ extension TransferFailure {
             // Others may reach the addresses that the guard has denied here.
             default: !error.summary.isAddressDenied || error.summary.primaryAddress != nil
             }
+    }
+
+    private static func message(about fault: CertificateFault?) -> String {
+        switch fault {
+        case .expired: "The server's certificate, or that of its authority, has expired."
+        case .notYetValid: "The server's certificate, or that of its authority, is not valid yet."
+        case .otherName: "The server's certificate is for another name."
+        case .selfSigned: "The server's certificate is signed by itself, and not trusted."
+        case .unknownAuthority: "The server's certificate is not from a trusted authority."
+        case nil: "The server's certificate is not trusted."
+        }
     }
 
     /// Creates the failure that a response's status means; nil for a response whose body is the

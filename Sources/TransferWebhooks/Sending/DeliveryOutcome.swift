@@ -57,7 +57,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .proxyRefused: "proxy_refused"
         case .tlsFailure, .tlsDisagreement, .tlsHandshake: "tls_failure"
         case .timedOut: "timed_out"
-        case .connectionLost, .truncated: "connection_lost"
+        case .connectionLost, .requestRefused, .truncated: "connection_lost"
         case .badResponse, .bodyTooLarge: "bad_response"
         case .egressDenied: "egress_denied"
         // No receiver can help it that the proxy is away.

@@ -1,4 +1,6 @@
 import Curl
+import FaultProxy
+import Synchronization
 import Testing
 import TransferTestSupport
 
@@ -78,6 +80,162 @@ struct CurlKeptConnectionTests {
         #expect(await last.result?.code == .connectionLost)
         #expect(exchange.origin.log.now.requests(at: "/last").count == 2)
         #expect(exchange.origin.log.now.connectionsAccepted == 5)
+    }
+
+    /// A loop that keeps a connection of HTTP/2 over which nothing comes any more.
+    private struct Silence {
+        let server: NginxServer
+        let proxy: FaultProxy
+        let loop: CurlLoop
+        let request: CurlRequest
+
+        init() async throws {
+            let authority = try await TestAuthority()
+            server = try await NginxServer(authority.issue(), of: authority, body: .text("right"))
+            proxy = try FaultProxy(to: server.port)
+            loop = try CurlLoop(name: "curl-test")
+            let url = "https://127.0.0.1:\(proxy.port)/body"
+            var request = CurlRequest(url: url, egress: .everywhere)
+            request.tls.certificateAuthorities = authority.certificate
+            request.httpVersion = .negotiated
+            self.request = request
+            let first = try await loop.fetch(request, bodyMax: 10)
+            #expect(first.summary.httpVersion == "2")
+            proxy.silenceConnections()
+        }
+
+        /// Sends a request over the connection and waits for its timeout.
+        func runOutOfTime() async throws {
+            var hasty = request
+            hasty.firstByteTimeout = .milliseconds(100)
+            let sink = RecordingSink()
+            loop.start(hasty, sink: sink)
+            let result = try #require(await sink.result)
+            #expect(result.code == .timedOut(.firstByte))
+            #expect(result.summary.isConnectionReused)
+            #expect(proxy.counts.connections == 1)
+        }
+    }
+
+    private static let hasHTTP2 = NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2
+
+    @Test(.enabled(if: hasHTTP2))
+    func aConnectionOverWhichNothingComesIsGivenToNoOther() async throws {
+        let silence = try await Silence()
+        defer { silence.loop.stop() }
+        try await silence.runOutOfTime()
+        let next = try await silence.loop.fetch(silence.request, bodyMax: 10)
+        #expect(next.body == Array("right".utf8))
+        #expect(!next.summary.isConnectionReused)
+        // The connection that it has got instead is kept.
+        let last = try await silence.loop.fetch(silence.request, bodyMax: 10)
+        #expect(last.summary.isConnectionReused)
+        #expect(silence.proxy.counts.connections == 2)
+    }
+
+    /// One that has more patience may wait for an answer that takes long.
+    @Test(.enabled(if: hasHTTP2))
+    func aConnectionOverWhichNothingComesStaysForRequestsThatWait() async throws {
+        let silence = try await Silence()
+        defer { silence.loop.stop() }
+        var request = silence.request
+        request.inactivityTimeout = .seconds(600)
+        let patient = RecordingSink()
+        silence.loop.start(request, sink: patient)
+        try await silence.runOutOfTime()
+        let next = try await silence.loop.fetch(silence.request, bodyMax: 10)
+        #expect(next.body == Array("right".utf8))
+        #expect(silence.proxy.counts.connections == 2)
+        #expect(patient.record.results.isEmpty)
+    }
+
+    /// An nginx that passes everything on to the origin of an exchange, behind a proxy.
+    private struct Relay {
+        let server: NginxServer
+        let proxy: FaultProxy
+        let exchange: Exchange
+        private let certificate: [UInt8]
+
+        init() async throws {
+            let authority = try await TestAuthority()
+            certificate = authority.certificate
+            exchange = try Exchange()
+            server = try await NginxServer(
+                authority.issue(),
+                of: authority,
+                body: .empty,
+                directives: """
+                    location / {
+                        proxy_pass http://127.0.0.1:\(exchange.origin.port);
+                        proxy_http_version 1.1;
+                    }
+                    """
+            )
+            proxy = try FaultProxy(to: server.port)
+        }
+
+        /// Starts a request, which offers HTTP/2 or not.
+        func start(
+            _ path: String,
+            method: String = "GET",
+            body: [UInt8]? = nil,
+            _ version: CurlRequest.HTTPVersion = .negotiated
+        ) -> RecordingSink {
+            let url = "https://127.0.0.1:\(proxy.port)\(path)"
+            var request = CurlRequest(url: url, method: method, body: body, egress: .everywhere)
+            request.tls.certificateAuthorities = certificate
+            request.httpVersion = version
+            let sink = RecordingSink()
+            exchange.loop.start(request, sink: sink)
+            return sink
+        }
+    }
+
+    /// Libcurl repeats whatever was sent over a connection that it has given to two requests.
+    @Test(.enabled(if: hasHTTP2))
+    func aRequestThatMustNotBeRepeatedHasItsConnectionAlone() async throws {
+        let relay = try await Relay()
+        let origin = relay.exchange.origin
+        let gate = OriginGate()
+        let posts = Mutex(0)
+        origin.when("/post") { _ in
+            let isFirst = posts.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst ? OriginScript([.wait(gate)]) : .response()
+        }
+        origin.when("/get", OriginScript([.wait(gate)]))
+        let post = relay.start("/post", method: "POST", body: [1])
+        await origin.log.arrived(1, at: "/post")
+        let get = relay.start("/get")
+        await origin.log.arrived(1, at: "/get")
+        #expect(relay.proxy.counts.connections == 2)
+        relay.proxy.breakConnections()
+        #expect(await post.result?.code == .connectionLost)
+        #expect(await get.result?.code == .connectionLost)
+        #expect(origin.log.now.requests(at: "/post").count == 1)
+    }
+
+    /// Libcurl would add a request that offers HTTP/2, because another connection speaks that.
+    @Test(.enabled(if: hasHTTP2))
+    func aConnectionThatWaitsForAnAnswerOverHTTP1GetsNoOtherRequest() async throws {
+        let relay = try await Relay()
+        let origin = relay.exchange.origin
+        let gate = OriginGate()
+        origin.when("/slow", OriginScript([.wait(gate)] + OriginScript.response().steps))
+        origin.when("/quick", .response(body: .text("right")))
+        let first = relay.start("/slow", .http1)
+        await origin.log.arrived(1, at: "/slow")
+        let second = relay.start("/slow")
+        await origin.log.arrived(2, at: "/slow")
+        let quick = relay.start("/quick")
+        #expect(await quick.result?.code == nil)
+        #expect(quick.record.body == Array("right".utf8))
+        #expect(relay.proxy.counts.connections == 2)
+        gate.open()
+        #expect(await first.result?.code == nil)
+        #expect(await second.result?.code == nil)
     }
 
     @Test func aRequestThatMustNotBeRepeatedLeavesNoConnection() async throws {

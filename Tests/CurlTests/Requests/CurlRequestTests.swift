@@ -157,6 +157,49 @@ struct CurlRequestTests {
         if code == nil { #expect(sink.record.heads.first?.status == 413) }
     }
 
+    /// The server has answered, and closes while the rest of the request is still being sent.
+    @Test func aWholeAnswerCountsAlthoughTheRequestIsCut() async throws {
+        let exchange = try Exchange()
+        let gate = OriginGate()
+        exchange.origin.when("/", readsBody: false) { _ in
+            OriginScript([
+                .head(201, [("Content-Length", "2")]), .body(.text("ok")), .wait(gate), .reset,
+            ])
+        }
+        var request = exchange.request("/", method: "PUT")
+        // More than can be sent before the time limit of the suite.
+        let count = 1_000_000
+        request.bodySource = DripSource(count: count, pause: .milliseconds(1))
+        let sink = RecordingSink()
+        exchange.loop.start(request, sink: sink)
+        try await eventually("the answer has come") { sink.record.body == Array("ok".utf8) }
+        gate.open()
+        let summary = try #require(await sink.result).get()
+        #expect(sink.record.heads.map(\.status) == [201])
+        #expect(summary.isLengthVerified)
+        #expect(summary.bytesSent < Int64(count))
+    }
+
+    /// What has come of an answer does not count when the rest does not come.
+    @Test(arguments: [true, false])
+    func anAnswerWithoutItsEndIsLostWithTheConnection(hasLength: Bool) async throws {
+        let exchange = try Exchange()
+        let gate = OriginGate()
+        exchange.origin.when("/", readsBody: false) { _ in
+            OriginScript([
+                .head(201, hasLength ? [("Content-Length", "3")] : []), .body(.text("ok")),
+                .wait(gate), .reset,
+            ])
+        }
+        var request = exchange.request("/", method: "PUT")
+        request.bodySource = DripSource(count: 1_000_000, pause: .milliseconds(1))
+        let sink = RecordingSink()
+        exchange.loop.start(request, sink: sink)
+        try await eventually("the answer has begun") { sink.record.body == Array("ok".utf8) }
+        gate.open()
+        #expect(await sink.result?.code == .connectionLost)
+    }
+
     @Test func postIsNeverSentTwice() async throws {
         let exchange = try Exchange()
         // The kept connection ends as soon as a second request has arrived on it.

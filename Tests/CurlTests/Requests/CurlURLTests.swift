@@ -75,6 +75,28 @@ struct CurlURLTests {
         if case .success(let url) = result { #expect(url.isSameOrigin(as: base)) }
     }
 
+    /// libcurl would find a host in each of them, other parsers another one or none.
+    @Test(arguments: [
+        "http:///small", "http:/small", "http:small", "HTTPS:/small", "https:///small/x",
+        "https:////small", "///small", "////small",
+    ])
+    func refusesLocationWhoseHostIsNotBehindTwoSlashes(_ location: String) throws {
+        let base = try CurlURL("http://example.com/a/b")
+        let error = #expect(throws: CurlError.self) { try base.resolving(location) }
+        #expect(error?.code == .unsupportedURL)
+    }
+
+    @Test(arguments: [
+        ("/http:/x", "http://example.com/http:/x"), ("./http:/x", "http://example.com/a/http:/x"),
+        ("x/http:///y", "http://example.com/a/x/http:///y"),
+        ("?to=http:/x", "http://example.com/a/b?to=http:/x"), (":x", "http://example.com/a/:x"),
+        ("/a///b", "http://example.com/a///b"),
+    ])
+    func aColonOrSlashesInAPathAreNoScheme(_ location: String, expected: String) throws {
+        let base = try CurlURL("http://example.com/a/b")
+        #expect(try base.resolving(location).absoluteString == expected)
+    }
+
     @Test func comparesOrigins() throws {
         let base = try CurlURL("http://example.com/a")
         #expect(base.isSameOrigin(as: try CurlURL("http://EXAMPLE.com:80/b")))

@@ -22,30 +22,58 @@ struct TLSFaultTests {
     }
 
     @Test func refusesExpiredCertificate() async throws {
-        #expect(try await outcome(authority.issue(days: -1)) == .tlsFailure)
+        #expect(try await fault(authority.issue(days: -1)) == .expired)
     }
 
     @Test func refusesCertificateOfAnotherHost() async throws {
-        #expect(try await outcome(authority.issue(names: "DNS:example.com")) == .tlsFailure)
+        #expect(try await fault(authority.issue(names: "DNS:example.com")) == .otherName)
+        #expect(try await fault(authority.issue(names: "IP:192.0.2.1")) == .otherName)
     }
 
     @Test func refusesSelfSignedCertificate() async throws {
-        #expect(try await outcome(authority.issue(isSelfSigned: true)) == .tlsFailure)
+        #expect(try await fault(authority.issue(isSelfSigned: true)) == .selfSigned)
     }
 
     @Test func refusesUnknownAuthority() async throws {
         let server = try await TLSServer(authority.issue(), of: authority)
         var request = request(server.url())
         request.tls.certificateAuthorities = try await TestAuthority().certificate
-        #expect(await outcome(request) == .tlsFailure)
+        #expect(await fault(request) == .unknownAuthority)
         // The system's authorities do not know it either.
         request.tls.certificateAuthorities = nil
-        #expect(await outcome(request) == .tlsFailure)
+        #expect(await fault(request) == .unknownAuthority)
     }
 
     @Test func refusesServerWithoutModernVersion() async throws {
         let old = ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]
         #expect(try await outcome(authority.issue(), options: old) == .tlsDisagreement)
+    }
+
+    /// In TLS 1.3, the server refuses when the client has ended its handshake.
+    @Test(arguments: ["-tls1_2", "-tls1_3"], ["GET", "POST"])
+    func serverThatWantsAnotherCertificateDoesNotAgree(
+        version: String,
+        method: String
+    ) async throws {
+        let server = try await TLSServer(
+            authority.issue(),
+            of: authority,
+            options: [
+                version, "-Verify", "1", "-verify_return_error", "-CAfile",
+                authority.certificatePath,
+            ]
+        )
+        var request = CurlRequest(
+            url: server.url(),
+            method: method,
+            body: method == "POST" ? [1] : nil,
+            egress: .everywhere
+        )
+        request.tls.certificateAuthorities = authority.certificate
+        #expect(await outcome(request) == .tlsDisagreement)
+        let own = try await authority.issue(isSelfSigned: true)
+        request.tls.clientCertificate = .init(certificate: own.certificate, key: own.key)
+        #expect(await outcome(request) == .tlsDisagreement)
     }
 
     /// Nothing of the server's part arrives, or only its first bytes.
@@ -114,6 +142,22 @@ struct TLSFaultTests {
         let sink = RecordingSink()
         loop.start(request, sink: sink)
         return await sink.result?.code
+    }
+
+    /// Returns why a certificate was not accepted.
+    private func fault(_ request: CurlRequest) async -> CertificateFault? {
+        let sink = RecordingSink()
+        loop.start(request, sink: sink)
+        let result = await sink.result
+        #expect(result?.code == .tlsFailure)
+        return result?.summary.certificateFault
+    }
+
+    private func fault(
+        _ certificate: TestAuthority.Certificate
+    ) async throws -> CertificateFault? {
+        let server = try await TLSServer(certificate, of: authority)
+        return await fault(request(server.url()))
     }
 
     /// Returns the failure of a request to a server with the certificate.

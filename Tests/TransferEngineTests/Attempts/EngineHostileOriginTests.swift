@@ -74,6 +74,20 @@ import TransferTestSupport
         #expect(fixture.files().isEmpty)
     }
 
+    @Test func aBodyThatDecodesToMoreThanExpectedIsStopped() async throws {
+        let fixture = try await EngineFixture()
+        let body = OriginBody.bytes(Self.gzip(zeros: 100_000))
+        let task = try await fixture.download(
+            .response(headers: [("Content-Encoding", "gzip")], body: body)
+        ) {
+            $0.options.decompresses = true
+            $0.options.expectedSize = 1000
+        }
+        #expect(task.failure?.code == .sizeMismatch)
+        #expect(task.bytesReceived <= 1000)
+        #expect(fixture.files().isEmpty)
+    }
+
     @Test func aBodyThatCannotBeDecodedFails() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(

@@ -109,6 +109,7 @@ import TransferTestSupport
         let unknown = try await download { _ in }
         #expect(unknown.failure?.code == .tlsFailure)
         #expect(unknown.failure?.isRetryable == false)
+        #expect(unknown.failure?.message.contains("trusted authority") == true)
         let other = CertificateAuthorities(stored: try await TestAuthority().certificate)
         let foreign = try await download { $0.options.certificateAuthorities = other }
         #expect(foreign.failure?.code == .tlsFailure)

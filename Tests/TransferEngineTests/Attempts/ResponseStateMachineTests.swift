@@ -202,10 +202,11 @@ import TransferModel
         validator: EntityValidator(stored: "\"1\"")
     )
 
-    private static func resuming() throws -> ResponseStateMachine {
+    private static func resuming(expectedSize: Int64? = nil) throws -> ResponseStateMachine {
         ResponseStateMachine(
             url: try CurlURL("https://a.test/x"),
             redirectsMax: 10,
+            expectedSize: expectedSize,
             resumePoint: point
         )
     }
@@ -230,6 +231,36 @@ import TransferModel
         _ = machine.received(Self.rest)
         let action = machine.finished(Self.done, bytesWritten: bytesWritten)
         #expect(Self.code(action) == .lengthMismatch)
+    }
+
+    @Test func aFileOfAnotherSizeThanExpectedIsNotResumed() throws {
+        var machine = try Self.resuming(expectedSize: 99)
+        #expect(machine.received(Self.rest) == .discard)
+        #expect(Self.code(machine.finished(Self.done, bytesWritten: 60)) == .sizeMismatch)
+    }
+
+    @Test func ofTheRestNoMoreThanExpectedIsTaken() throws {
+        var machine = try Self.resuming(expectedSize: 100)
+        #expect(machine.received(Self.rest) == .append)
+        let isRest = machine.received(bytes: 100)
+        #expect(isRest)
+        let isMore = machine.received(bytes: 101)
+        #expect(!isMore)
+        let end = machine.finished(.failure(CurlError(.aborted)), bytesWritten: 100)
+        #expect(Self.code(end) == .sizeMismatch)
+    }
+
+    /// What is expected is the file, not the page that tells of an error.
+    @Test func anErrorThatIsDeliveredMayBeLonger() throws {
+        var machine = ResponseStateMachine(
+            url: try CurlURL("https://a.test/x"),
+            redirectsMax: 10,
+            expectedSize: 1,
+            deliversErrors: true
+        )
+        #expect(machine.received(Self.head(404)) == .receive)
+        let isTaken = machine.received(bytes: 1000)
+        #expect(isTaken)
     }
 
     @Test func whatDoesNotFitIsAskedForAnewAndAsAWhole() throws {

@@ -20,11 +20,13 @@ package final class NginxServer: Sendable {
     ///   - certificate: the certificate that it shows.
     ///   - authority: the authority in whose folder it runs.
     ///   - body: the bytes at ``url``.
+    ///   - directives: more of its configuration.
     /// - Throws: ``NeverHappened`` without an nginx, or what the system refuses.
     package init(
         _ certificate: TestAuthority.Certificate,
         of authority: TestAuthority,
-        body: OriginBody
+        body: OriginBody,
+        directives: String = ""
     ) async throws {
         let folder = authority.folder
         try Data(body.bytes).write(to: URL(filePath: "\(folder.path)/body"))
@@ -44,7 +46,7 @@ package final class NginxServer: Sendable {
                     listen 127.0.0.1:\(held.number) ssl http2;
                     ssl_certificate \(certificate.certificatePath);
                     ssl_certificate_key \(certificate.keyPath);
-                    root \(folder.path);
+                    root \(folder.path); \(directives)
                 }
             }
             """

@@ -1,0 +1,81 @@
+import Curl
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Requests that a server refuses before it has processed them.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineRefusalTests {
+    /// Runs a data task until it ends.
+    private func end(
+        _ method: String,
+        of url: String,
+        trusting authority: TestAuthority
+    ) async throws -> TransferTask {
+        let fixture = try await EngineFixture()
+        try await fixture.putEphemeral()
+        let id = try await fixture.submit(url, to: EngineFixture.ephemeral) {
+            $0.request = TransferRequest(
+                kind: .data,
+                method: method,
+                upload: method == "POST" ? .data([1]) : nil
+            )
+            $0.options.certificateAuthorities = CertificateAuthorities(
+                stored: authority.certificate
+            )
+            $0.options.waitsForConnectivity = false
+        }
+        return try await fixture.withEngine { _ in try await fixture.ended(id) }
+    }
+
+    /// In TLS 1.3, it says so only when the request is under way.
+    @Test(arguments: ["GET", "POST"])
+    func aServerThatWantsACertificateIsNotAskedAgain(method: String) async throws {
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(
+            authority.issue(),
+            of: authority,
+            options: [
+                "-tls1_3", "-Verify", "1", "-verify_return_error", "-CAfile",
+                authority.certificatePath,
+            ]
+        )
+        let task = try await end(method, of: server.url(), trusting: authority)
+        #expect(task.failure?.code == .tlsFailure)
+        #expect(task.failure?.isRetryable == false)
+        #expect(task.attempt == 1)
+    }
+
+    /// RFC 9113, section 8.7: it was not processed, whatever its method.
+    @Test(
+        .enabled(if: NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2),
+        arguments: ["GET", "POST"]
+    )
+    func aRequestWhoseStreamIsRefusedIsSentAgain(method: String) async throws {
+        let authority = try await TestAuthority()
+        let server = try await NginxServer(
+            authority.issue(),
+            of: authority,
+            body: .empty,
+            directives: "http2_max_concurrent_streams 0;"
+        )
+        let task = try await end(method, of: server.url, trusting: authority)
+        #expect(task.failure?.code == .connectionLost)
+        #expect(task.attempt == 3)
+        #expect(task.bytesSent == 0)
+    }
+
+    @Test func messagesTellFaultsOfCertificatesApart() {
+        let faults: [CertificateFault?] = [nil] + CertificateFault.allCases.map { Optional($0) }
+        let messages = faults.map { fault in
+            var summary = CurlSummary()
+            summary.certificateFault = fault
+            let failure = TransferFailure(CurlError(.tlsFailure, summary: summary))
+            #expect(failure.code == .tlsFailure)
+            return failure.message
+        }
+        #expect(Set(messages).count == faults.count)
+    }
+}
