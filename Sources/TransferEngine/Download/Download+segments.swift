@@ -60,11 +60,18 @@ extension Download {
         to part: PartFile,
         _ state: inout State
     ) throws(StorageError) -> SinkVerdict {
-        guard let place = state.segments?.place(of: connection) else { return .abort }
-        let bytes = UnsafeRawBufferPointer(rebasing: body.prefix(Int(clamping: place.room)))
-        try part.write(bytes, at: place.offset)
-        let isCut = state.segments?.advance(connection, by: Int64(bytes.count)) ?? true
-        return isCut || bytes.count < body.count ? .abort : .proceed
+        var rest = body[...]
+        while !rest.isEmpty {
+            guard let place = state.segments?.place(of: connection), place.room > 0 else {
+                return .abort
+            }
+            let bytes = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(clamping: place.room)))
+            try part.write(bytes, at: place.offset)
+            rest = rest.dropFirst(bytes.count)
+            let isCut = state.segments?.advance(connection, by: Int64(bytes.count)) ?? true
+            guard !isCut else { return .abort }
+        }
+        return .proceed
     }
 
     /// Returns how the number of connections should change, now that bytes have arrived.

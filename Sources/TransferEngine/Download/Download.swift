@@ -282,6 +282,8 @@ final class Download: CurlSink, TransferAttempt {
             guard state.segments == nil else {
                 return try write(body, on: connection, to: part, &state)
             }
+            let count = part.bytesWritten + Int64(body.count)
+            guard state.machine.received(bytes: count) else { return .abort }
             try part.write(body)
             state.hasher?.update(body)
             return .proceed
@@ -304,7 +306,9 @@ final class Download: CurlSink, TransferAttempt {
     func finish(_ result: Result<CurlSummary, CurlError>) {
         state.withLock { state in
             if !state.isLeadDone { state.metrics.note(result) }
-            state.mayHaveArrived = state.mayHaveArrived || state.metrics.requestStart > .zero
+            if !result.isRequestRefused {
+                state.mayHaveArrived = state.mayHaveArrived || state.metrics.requestStart > .zero
+            }
             state.cookies = result.summary.cookies ?? state.cookies
         }
         ended(Segments.lead, result)

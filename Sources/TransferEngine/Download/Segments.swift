@@ -74,6 +74,8 @@ struct Segments {
     private let sampleInterval: Duration
     private var isStopped = false
     private var isChanged = false
+    /// Whether the origin has answered a request for a part with that part.
+    private var hasParts = false
     private var error = CurlError(.cancelled)
     /// The reason why the origin refuses further requests, if it gave one with an error.
     ///
@@ -139,11 +141,15 @@ struct Segments {
             // A part need not name the coding of the whole.
             head.coding == nil || head.coding == coding
         {
+            hasParts = true
+            plan.leave(Self.lead, to: connection)
             return true
         }
         // A redirect leads elsewhere, as when the URL has expired; it says nothing about the file.
         if head.status < 300 || head.status == 412 || head.status == 416 {
             isChanged = true
+            // A connection that ends early cannot take back what another one is refused.
+            plan.endDivision()
         } else {
             refusal = TransferFailure(head)
         }
@@ -157,6 +163,8 @@ struct Segments {
         flowing.insert(connection)
         refusal = nil
         plan.advance(connection, by: count)
+        // A response that brings all is not left for parts that may be refused.
+        if connection == Self.lead, !hasParts { plan.overtake(connection) }
         return plan.isCut(connection)
     }
 
@@ -221,6 +229,11 @@ struct Segments {
         let isWhole = plan.end(connection)
         let wasStopped = stopping.remove(connection) != nil
         flowing.remove(connection)
+        if plan.isWritten, running > 0, !isStopped {
+            // The others would bring what is there.
+            isStopped = true
+            return .stop
+        }
         if isWhole, !wasStopped, !isStopped, running - stopping.count < ramp.target,
             let range = plan.assign(to: connection)
         {
@@ -236,7 +249,10 @@ struct Segments {
             }
         }
         guard running == 0 else {
-            guard isChanged, !isStopped, !plan.gaps.isEmpty else { return .leave }
+            guard isChanged, !isStopped else { return .leave }
+            // What the origin may refuse to everybody else, a response that has begun still brings.
+            plan.coverGaps()
+            guard !plan.gaps.isEmpty else { return .leave }
             // No connection would bring the rest of this version.
             isStopped = true
             return .stop

@@ -42,13 +42,16 @@ package struct EntityValidator: Hashable, Sendable {
 
     /// Whether a tag is strong: quoted, without `W/`, of visible characters but quotes (RFC 9110
     /// §8.8.3).
+    ///
+    /// One with bytes beyond ASCII, which that allows too, is none here: they may be read in one
+    /// coding and sent back in another, and the origin would not know its own tag.
     private static func isStrongTag(_ etag: String) -> Bool {
         let bytes = Array(etag.utf8)
         guard (2...bytesMax).contains(bytes.count), bytes.first == UInt8(ascii: "\""),
             bytes.last == UInt8(ascii: "\"")
         else { return false }
         return bytes.dropFirst().dropLast().allSatisfy {
-            $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80
+            $0 == 0x21 || (0x23...0x7E).contains($0)
         }
     }
 }

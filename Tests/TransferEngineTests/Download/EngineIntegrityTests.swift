@@ -170,6 +170,29 @@ import TransferTestSupport
         #expect(task.failure?.code == (difference == 0 ? nil : .sizeMismatch))
     }
 
+    /// Its length is not announced.
+    @Test(arguments: [true, false])
+    func moreThanExpectedIsNotReceived(isChunked: Bool) async throws {
+        let fixture = try await EngineFixture()
+        // Far more than sockets hold.
+        let body = OriginBody.random(seed: 43, size: 64 << 20)
+        let chunked = OriginScript([
+            .head(200, [("Transfer-Encoding", "chunked")]),
+            .chunks(body, size: 50_000),
+        ])
+        let task = try await fixture.download(
+            isChunked ? chunked : .closeDelimited(body),
+            retries: true
+        ) {
+            $0.options.expectedSize = 1000
+        }
+        #expect(task.failure?.code == .sizeMismatch)
+        #expect(task.attempt == 1)
+        #expect(task.bytesReceived <= 1000)
+        #expect(await fixture.origin.log.bytesSent(at: "/file") < body.count / 2)
+        #expect(fixture.files().isEmpty)
+    }
+
     @Test(arguments: [0, -1])
     func theTasksOwnLimitHolds(difference: Int64) async throws {
         let fixture = try await EngineFixture()

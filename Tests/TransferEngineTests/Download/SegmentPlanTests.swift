@@ -63,6 +63,112 @@ import TransferTestSupport
         #expect(plan.isComplete)
     }
 
+    /// However the file was divided, and in whatever order the others are refused.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func whatAllOthersAreRefusedTheFirstOneBrings(seed: UInt64) throws {
+        var generator = SeededGenerator(state: seed)
+        var plan = Self.plan(min: 20)
+        for connection in 1...Int.random(in: 1...12, using: &generator) {
+            let countMax = min(3, plan.room(of: 0) - 1)
+            plan.advance(0, by: Int64.random(in: 0...countMax, using: &generator))
+            _ = plan.assign(to: connection)
+        }
+        let others = plan.connections.subtracting([0]).sorted()
+        #expect(!others.isEmpty)
+        for connection in others.shuffled(using: &generator) {
+            #expect(plan.end(connection) == false)
+        }
+        #expect(plan.gaps.isEmpty)
+        #expect(plan.connections == [0])
+        let position = try #require(plan.position(of: 0))
+        #expect(plan.room(of: 0) == Self.total - position)
+    }
+
+    @Test func aGapIsTakenAsFarAsTheResponseBeforeItGoes() {
+        var plan = Self.plan(written: ByteRangeSet(700..<1000), first: 0..<600)
+        #expect(plan.assign(to: 1) == 600..<700)
+        #expect(plan.assign(to: 2) == 300..<600)
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps == ByteRangeSet(600..<700))
+        #expect(plan.end(2) == false)
+        #expect(plan.gaps == ByteRangeSet(600..<700))
+        #expect(plan.room(of: 0) == 600)
+    }
+
+    @Test func aResponseThatContainsAGapBringsWhatIsBeforeItTwice() {
+        var plan = Self.plan()
+        #expect(plan.assign(to: 1) == 500..<1000)
+        #expect(plan.assign(to: 2) == 250..<500)
+        plan.advance(2, by: 50)
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps == ByteRangeSet(500..<1000))
+        plan.coverGaps()
+        #expect(plan.gaps.isEmpty)
+        #expect(plan.room(of: 0) == 1000)
+        #expect(plan.room(of: 2) == 200)
+        // What the other one does not bring is on its way already.
+        plan.advance(2, by: 100)
+        #expect(plan.end(2) == false)
+        #expect(plan.gaps.isEmpty)
+        plan.advance(0, by: 1000)
+        #expect(plan.end(0) == true)
+        #expect(plan.isComplete)
+    }
+
+    @Test func aPartThatHasNotBegunIsOvertaken() {
+        var plan = Self.plan()
+        #expect(plan.assign(to: 1) == 500..<1000)
+        plan.advance(0, by: 400)
+        plan.overtake(0)
+        #expect(plan.room(of: 0) == 100)
+        plan.advance(0, by: 100)
+        plan.overtake(0)
+        #expect(!plan.isCut(0))
+        #expect(plan.room(of: 0) == 500)
+        plan.advance(0, by: 200)
+        // What is there is no gap, and neither is what is on its way.
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps.isEmpty)
+        plan.advance(0, by: 300)
+        #expect(plan.isWritten)
+        #expect(plan.end(0) == true)
+        #expect(plan.isComplete)
+    }
+
+    @Test func aPartThatBeginsIsLeftToItsConnection() {
+        var plan = Self.plan()
+        #expect(plan.assign(to: 1) == 500..<1000)
+        plan.leave(0, to: 1)
+        #expect(plan.room(of: 0) == 500)
+        plan.advance(0, by: 500)
+        plan.overtake(0)
+        plan.advance(0, by: 200)
+        plan.leave(0, to: 1)
+        #expect(plan.isCut(0))
+        #expect(plan.end(0) == true)
+        #expect(plan.room(of: 1) == 500)
+        // Of what it does not bring, the first 200 bytes are there.
+        plan.advance(1, by: 100)
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps == ByteRangeSet(700..<1000))
+    }
+
+    @Test func aGapThatNoResponseContainsStays() {
+        var plan = Self.plan(written: ByteRangeSet(600..<700), first: 0..<600)
+        plan.coverGaps()
+        #expect(plan.gaps == ByteRangeSet(700..<1000))
+        #expect(plan.room(of: 0) == 600)
+    }
+
+    @Test func nothingIsDividedAnyMore() {
+        var plan = Self.plan(written: ByteRangeSet(600..<700), first: 0..<600)
+        plan.endDivision()
+        #expect(plan.hasWork)
+        #expect(plan.assign(to: 1) == 700..<1000)
+        #expect(!plan.hasWork)
+        #expect(plan.assign(to: 2) == nil)
+    }
+
     @Test func whatCannotGoBackIsAGapAndComesFirst() {
         var plan = Self.plan()
         _ = plan.assign(to: 1)
