@@ -114,7 +114,7 @@ let package = Package(
         // A private PostgreSQL cluster in the data directory.
         .target(
             name: "EmbeddedPostgres",
-            dependencies: ["ChildProcess", logging],
+            dependencies: ["ChildProcess", "CLinux", logging],
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.

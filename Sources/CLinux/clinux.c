@@ -9,6 +9,7 @@
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,6 +42,15 @@ int clinux_identify(int directory, const char *name, struct clinux_identity *ide
     identity->size = (int64_t)status.stx_size;
     return 0;
 }
+
+int64_t clinux_mount_of(int descriptor) {
+    struct statx status;
+    const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+    if (statx(descriptor, "", flags, STATX_MNT_ID, &status) != 0) return -1;
+    return (status.stx_mask & STATX_MNT_ID) ? (int64_t)status.stx_mnt_id : -1;
+}
+
+int clinux_open_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int clinux_syncfs(int descriptor) { return syncfs(descriptor); }
 

@@ -91,7 +91,7 @@ final class ClusterServer: Sendable {
                 "--username=\(ClusterLayout.userName)", "--auth-local=trust", "--auth-host=reject",
                 // Byte order for text: the fastest, and the same on every machine.
                 "--encoding=UTF8", "--locale=C", "--data-checksums",
-            ] + (settings.isDurable ? [] : ["--no-sync"])
+            ] + (settings.isDurable ? [] : ["--no-sync"]) + (isDiskSmall ? ["--wal-segsize=1"] : [])
         )
         try append(
             "include '\(ClusterLayout.settingsName)'\n",
@@ -107,6 +107,9 @@ final class ClusterServer: Sendable {
         afterKill wasKilled: Bool
     ) throws(EmbeddedPostgresError) {
         var settings = settings
+        if let diskBytes, let logFileBytes {
+            settings.fit(diskBytes: diskBytes, logFileBytes: logFileBytes)
+        }
         for (name, value) in ClusterSettings.preferences where try accepts(value, for: name) {
             settings.prefer(value, for: name)
         }
@@ -132,6 +135,29 @@ final class ClusterServer: Sendable {
             metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"]
         )
     }
+
+    /// The size of the disk with the cluster; nil for one without a size, or that does not tell it.
+    private var diskBytes: Int64? {
+        var status = statvfs()
+        guard statvfs(layout.directory, &status) == 0, status.f_blocks > 0 else { return nil }
+        let (bytes, isOver) = status.f_blocks.multipliedReportingOverflow(by: status.f_frsize)
+        return isOver ? nil : Int64(clamping: bytes)
+    }
+
+    /// The size of the files of the cluster's log, which it was made with.
+    private var logFileBytes: Int64? {
+        let folder = "\(layout.data)/pg_wal"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        guard let name = names.first(where: { $0.count == Self.logFileNameLength }) else {
+            return nil
+        }
+        var status = stat()
+        return stat("\(folder)/\(name)", &status) == 0 ? Int64(status.st_size) : nil
+    }
+
+    private static let logFileNameLength = 24
+
+    private var isDiskSmall: Bool { (diskBytes ?? .max) < ClusterSettings.smallDiskBytes }
 
     /// Returns whether the server was built with a value of a setting, without starting it.
     private func accepts(

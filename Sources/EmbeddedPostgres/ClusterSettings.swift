@@ -27,6 +27,24 @@ struct ClusterSettings: Sendable {
         if overrides[name] == nil { values[name] = value }
     }
 
+    /// Bounds the log by the size of its disk, of which it may have a sixteenth, unless the caller
+    /// has set a size: on a small one it would take all before it is used again.
+    mutating func fit(diskBytes: Int64, logFileBytes: Int64) {
+        let bytes = max(diskBytes / Self.logPart, Self.logBytesMin, 2 * logFileBytes)
+        guard bytes < Self.logBytesMax else { return }
+        prefer("\(bytes >> 20)MB", for: "max_wal_size")
+        prefer("\(max(bytes / 2, 2 * logFileBytes) >> 20)MB", for: "min_wal_size")
+    }
+
+    private static let logPart: Int64 = 16
+    private static let logBytesMin: Int64 = 16 << 20
+    /// As ``defaults`` have it.
+    private static let logBytesMax: Int64 = 2 << 30
+    /// The size of a disk below which the files of a new cluster's log have 1 MB.
+    ///
+    /// Of those of 16 MB, the log soon has four, whatever its bound.
+    static let smallDiskBytes: Int64 = 1 << 30
+
     private static let defaults = [
         "shared_buffers": "256MB",
         // Rows are rewritten often: few checkpoints mean few full page images.

@@ -1,3 +1,4 @@
+import CLinux
 import ChildProcess
 import Foundation
 import Glibc
@@ -36,17 +37,15 @@ struct ServerCommand {
         return status
     }
 
-    /// Opens an unnamed file.
+    /// Opens a file in memory, which needs neither a directory nor space on a disk.
     ///
     /// With a pipe, a server that inherits it could make us wait for its end.
     private static func makeOutput() throws(EmbeddedPostgresError) -> Int32 {
-        var template = Array("/tmp/transferd-output-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
+        let name = "transferd-output"
+        let descriptor = clinux_open_memory_file(name)
         guard descriptor >= 0 else {
-            throw .system(operation: "mkstemp", path: "/tmp", errno: errno)
+            throw .system(operation: "memfd_create", path: name, errno: errno)
         }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        unlink(template)
         return descriptor
     }
 

@@ -65,10 +65,8 @@ extension Container {
     }
 
     /// Returns the names in the directory of all tenants.
-    package func folders() throws(StorageError) -> [String] { try names(in: ".") }
-
-    private func names(in folder: String) throws(StorageError) -> [String] {
-        let descriptor = clinux_open_beneath(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+    package func folders() throws(StorageError) -> [String] {
+        let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
         guard descriptor >= 0, let stream = fdopendir(descriptor) else {
             throw StorageError(operation: "opendir", errno: errno)
         }
@@ -83,35 +81,6 @@ extension Container {
             if let name, name != ".", name != ".." { names.append(name) }
         }
         return names
-    }
-
-    /// Removes an entry of a walk; one that is gone is no error, and a link is not followed.
-    package func remove(_ entry: ContainerWalk.Entry) throws(StorageError) {
-        try withDirectory(entry.directory) { directory throws(StorageError) in
-            guard unlinkat(directory, entry.name, 0) == 0 || errno == ENOENT else {
-                throw StorageError(operation: "unlinkat", errno: errno)
-            }
-        }
-    }
-
-    /// Removes a folder of a tenant with all folders in it, once there are no files; a folder that is
-    /// not there is no error.
-    package func removeFolders(_ path: String) throws(StorageError) {
-        let names: [String]
-        do throws(StorageError) {
-            names = try self.names(in: path)
-        } catch  where error.errno == ENOENT {
-            return
-        }
-        for name in names { try removeFolders("\(path)/\(name)") }
-        let place = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let parent = place.map { String(path[..<$0]) } ?? "."
-        let name = place.map { String(path[$0...].dropFirst()) } ?? path
-        try withDirectory(parent) { directory throws(StorageError) in
-            guard unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-                throw StorageError(operation: "unlinkat", errno: errno)
-            }
-        }
     }
 
     /// Returns how long ago a file was written, by this machine's clock.
@@ -168,7 +137,7 @@ extension Container {
     func createPack(at place: Place) throws(StorageError) -> Int32? {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
         let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
-        guard descriptor < 0 else { return try noted(descriptor, at: place) }
+        guard descriptor < 0 else { return try notedNew(descriptor, at: place) }
         guard errno == EEXIST else { throw StorageError(operation: "openat2", errno: errno) }
         return nil
     }

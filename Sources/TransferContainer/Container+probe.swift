@@ -69,6 +69,11 @@ extension Container {
 extension Container {
     /// The maximum of what is left: four files of the database's log.
     private static let spaceLeftMax: Int64 = 64 << 20
+    /// The minimum: on a small disk, a private cluster's log begins with 1 MiB and has some 20 under
+    /// load.
+    private static let spaceLeftMin: Int64 = 48 << 20
+    /// The size of a disk that is small for the database, what is left to it, and files.
+    private static let totalMin = 8 * spaceLeftMin
     /// The part of a small disk that is left.
     private static let partLeft: Int64 = 16
     /// The part of what is left that may be written between two looks at it.
@@ -82,7 +87,8 @@ extension Container {
             own.st_dev == other.st_dev
         else { return 0 }
         do throws(StorageError) {
-            return min(spaceLeftMax, try FileSystemSpace(of: root).total / partLeft)
+            let part = try FileSystemSpace(of: root).total / partLeft
+            return max(spaceLeftMin, min(spaceLeftMax, part))
         } catch {
             return spaceLeftMax
         }
@@ -104,6 +110,26 @@ extension Container {
         guard try space().free >= spaceLeft else {
             throw StorageError(operation: "statvfs", errno: ENOSPC)
         }
+    }
+
+    /// Whether the database has space for new work: what is left to it is for storing what becomes
+    /// of the work that it has, and to cancel and remove that.
+    ///
+    /// It costs a system call if the database is on the same disk.
+    package var hasSpaceForNewWork: Bool {
+        guard spaceLeft > 0 else { return true }
+        do throws(StorageError) {
+            return try space().free >= spaceLeft / 2
+        } catch {
+            // Whoever writes will say why.
+            return true
+        }
+    }
+
+    /// Whether the disk is so small that the database with what is left to it may need most of it.
+    package var isSmall: Bool {
+        guard spaceLeft > 0 else { return false }
+        return ((try? space().total) ?? .max) < Self.totalMin
     }
 
     /// Counts bytes that were written; throws while they take what is left to the database.

@@ -92,7 +92,7 @@ package final class Container: Sendable {
             if code == ENOENT { forgetDirectory(of: place) }
             throw StorageError(operation: "openat2", errno: code)
         }
-        return try noted(descriptor, at: place)
+        return try notedNew(descriptor, at: place)
     }
 
     /// Opens an existing part file to continue it; returns nil when there is none.
@@ -112,6 +112,18 @@ package final class Container: Sendable {
             return descriptor
         } catch {
             close(descriptor)
+            throw error
+        }
+    }
+
+    /// Returns the descriptor of a file that was just made, as ``noted(_:at:)`` does; when that
+    /// throws, the file is removed, for nobody would look for it.
+    func notedNew(_ descriptor: Int32, at place: Place) throws(StorageError) -> Int32 {
+        do throws(StorageError) {
+            return try noted(descriptor, at: place)
+        } catch {
+            // What cannot be removed either is found by the sweeps.
+            _ = try? unlink(place)
             throw error
         }
     }

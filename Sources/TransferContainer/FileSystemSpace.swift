@@ -12,10 +12,16 @@ package struct FileSystemSpace: Equatable, Sendable {
     }
 
     /// Reads the space of the file system that holds an open file (statvfs(3)).
+    ///
+    /// One without a size, such as a tmpfs with `size=0`, has no bound of its own.
     init(of descriptor: Int32) throws(StorageError) {
         var status = statvfs()
         guard fstatvfs(descriptor, &status) == 0 else {
             throw StorageError(operation: "fstatvfs", errno: errno)
+        }
+        guard status.f_blocks > 0 else {
+            self.init(free: .max, total: .max)
+            return
         }
         func bytes(_ blocks: UInt) -> Int64 {
             let (bytes, isOver) = blocks.multipliedReportingOverflow(by: status.f_frsize)

@@ -1,9 +1,11 @@
 @testable import EmbeddedPostgres
 import PollLoop
 import Foundation
+import Glibc
 import Logging
 import Postgres
 import Testing
+import TransferTestSupport
 
 /// Tests that run one after the other, because each runs servers of its own.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct EmbeddedClusterTests {
@@ -150,6 +152,51 @@ import Testing
             await cluster.stop()
             await again.stop()
         }
+    }
+
+    /// On a disk that others fill up to what they leave to the database, its log fits, also after
+    /// it was killed.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aSmallDiskHasRoomForTheLog() async throws {
+        let disk = try await Ext4Disk.forTest(size: 200 << 20)
+        defer { withExtendedLifetime(disk) {} }
+        let directory = "\(disk.path)/data"
+        let cluster = try await EmbeddedCluster.start(
+            in: directory,
+            settings: fast,
+            logger: logger
+        )
+        var status = statvfs()
+        #expect(statvfs(disk.path, &status) == 0)
+        let free = Int(status.f_bavail * status.f_frsize)
+        let files = open("\(disk.path)/files", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(posix_fallocate(files, 0, free - (48 << 20)) == 0)
+        close(files)
+
+        let loop = try PollLoop(name: "embedded")
+        defer { loop.stop() }
+        let configuration = ConnectionConfiguration(url: cluster.url)
+        let connection = try await Connection.open(configuration, on: loop)
+        _ = try await connection.execute("CREATE TABLE churn (value text)")
+        // Each some megabytes of the log, of which the table keeps none.
+        for _ in 0..<40 {
+            _ = try await connection.execute(
+                """
+                INSERT INTO churn SELECT repeat(md5(g::text), 8) FROM generate_series(1, 20000) g
+                """
+            )
+            _ = try await connection.execute("TRUNCATE churn")
+        }
+        await connection.close()
+        let server = try serverID(directory)
+        kill(server, SIGKILL)
+        while FileManager.default.fileExists(atPath: "/proc/\(server)/cwd") {
+            await Task.yield()
+        }
+        let again = try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+        #expect(try await one(again.url) == 1)
+        await cluster.stop()
+        await again.stop()
     }
 
     /// Checks that files left by a kill are not believed when they name a process that lives, as a

@@ -11,7 +11,7 @@ import TransferTestSupport
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func noTransferTakesTheSpaceOfTheDatabase() throws {
         let folder = try TestFolder("space")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=8m") == 0 else {
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=80m") == 0 else {
             try Test.cancel("this system does not let root mount: errno \(errno)")
         }
         defer { umount2(folder.path, Int32(MNT_DETACH)) }
@@ -19,8 +19,9 @@ import TransferTestSupport
             directory: "\(folder.path)/containers",
             besideDatabaseIn: folder.path
         )
-        let left: Int64 = (8 << 20) / 16
+        let left: Int64 = 48 << 20
         #expect(container.spaceLeft == left)
+        #expect(container.isSmall)
         let tenant = TenantID(UUID())
         let place = Container.Place("part", tenant: tenant)
         try container.prepareDirectory(of: place)
@@ -41,15 +42,46 @@ import TransferTestSupport
             let other = Container.Place("other", tenant: tenant)
             _ = try PartFile(other, fence: Fence(rawValue: 2), in: container)
         }
+        // The database may take new work until half of its space is gone.
+        #expect(container.hasSpaceForNewWork)
+        let taken = open("\(folder.path)/database", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let surplus = try container.space().free - left / 2
+        #expect(posix_fallocate(taken, 0, off_t(surplus + 65536)) == 0)
+        #expect(!container.hasSpaceForNewWork)
+        #expect(ftruncate(taken, 0) == 0)
+        close(taken)
+        #expect(container.hasSpaceForNewWork)
         try part.clear()
         #expect(part.bytesWritten == 0)
         #expect(container.isOver(.storageFull))
+    }
+
+    /// A tmpfs may have no bound.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aFileSystemWithoutASizeIsNotFull() throws {
+        let folder = try TestFolder("space")
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=0") == 0 else {
+            try Test.cancel("this system does not let root mount: errno \(errno)")
+        }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let container = try Container(
+            directory: "\(folder.path)/containers",
+            besideDatabaseIn: folder.path
+        )
+        #expect(try container.space() == FileSystemSpace(free: .max, total: .max))
+        #expect(container.isOver(.storageFull))
+        #expect(container.hasSpaceForNewWork)
+        let place = Container.Place("part", tenant: TenantID(UUID()))
+        try container.prepareDirectory(of: place)
+        let part = try PartFile(place, fence: Fence(rawValue: 1), in: container)
+        #expect(try part.beginSegments(total: 1 << 20))
     }
 
     @Test func withoutADatabaseOnTheDiskNothingIsLeft() throws {
         let folder = try TestFolder("space")
         let container = try Container(directory: folder.path, besideDatabaseIn: "/proc")
         #expect(container.spaceLeft == 0)
+        #expect(container.hasSpaceForNewWork)
         #expect(container.isOver(.storageFull))
     }
 

@@ -30,6 +30,14 @@ struct clinux_identity {
 /// `directory` itself is. Returns 0, or -1 with errno set. statx(2).
 int clinux_identify(int directory, const char *name, struct clinux_identity *identity);
 
+/// The number of the mount on which an open file is; -1 where the kernel does not tell (before
+/// Linux 5.8). statx(2), STATX_MNT_ID.
+int64_t clinux_mount_of(int descriptor);
+
+/// Opens an unnamed file in memory, which programs that are run do not inherit. Returns a
+/// descriptor, or -1 with errno set. memfd_create(2).
+int clinux_open_memory_file(const char *name);
+
 /// Writes the whole file system of `descriptor` to stable storage. syncfs(2).
 int clinux_syncfs(int descriptor);
 

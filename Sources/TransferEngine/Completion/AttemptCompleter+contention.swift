@@ -2,8 +2,12 @@ import Logging
 import TransferModel
 import TransferStore
 
-/// The handling of ends whose session is locked by another transaction, which may take minutes.
+/// The handling of ends whose session is locked by another transaction, which may take minutes, and
+/// of those over which the database fails for a reason of its own.
 extension AttemptCompleter {
+    /// The time for which an end is kept over which the database fails alone: what ails a server
+    /// passes, and to forget the end would repeat a request; one row that is damaged stays so.
+    private static let failureMax: Duration = .seconds(3600)
     /// The shortest pause between two tries; doubled as long as nothing could be stored.
     private static let heldUpPauseMin: Duration = .milliseconds(100)
     private static let heldUpPauseMax: Duration = .seconds(2)
@@ -27,8 +31,12 @@ extension AttemptCompleter {
     }
 
     /// Sets aside steps that could not be stored because of a lock.
-    func setAside(_ steps: [CompletionStep], _ owners: [TaskID: TaskSession]) {
-        heldUp.add(steps, of: Set(steps.compactMap { owners[$0.task]?.id }))
+    func setAside(
+        _ steps: [CompletionStep],
+        _ owners: [TaskID: TaskSession],
+        failedAt: ContinuousClock.Instant? = nil
+    ) {
+        heldUp.add(steps, of: Set(steps.compactMap { owners[$0.task]?.id }), failedAt: failedAt)
     }
 
     /// Retries the waiting steps until cancelled; steps left then are found by their rows after the
@@ -41,7 +49,7 @@ extension AttemptCompleter {
             var isAnyStored = false
             for _ in 0..<heldUp.count {
                 guard let group = heldUp.next() else { break }
-                if await store(heldUp: group.steps) { isAnyStored = true }
+                if await store(heldUp: group) { isAnyStored = true }
                 heldUp.tried()
             }
             pause =
@@ -54,34 +62,45 @@ extension AttemptCompleter {
     /// down to a single step.
     ///
     /// - Returns: whether anything was stored.
-    private func store(heldUp steps: [CompletionStep]) async -> Bool {
+    private func store(heldUp group: HeldUpSteps<CompletionStep>.Group) async -> Bool {
         var owners: [TaskID: TaskSession] = [:]
         var free: [CompletionStep] = []
         do throws(StoreError) {
-            owners = try await writer.completions.sessions(of: steps.map(\.task))
-            let held = steps.filter { owners[$0.task]?.isHeld ?? false }
-            setAside(held, owners)
-            free = steps.filter { !(owners[$0.task]?.isHeld ?? false) }
+            owners = try await writer.completions.sessions(of: group.steps.map(\.task))
+            let held = group.steps.filter { owners[$0.task]?.isHeld ?? false }
+            setAside(held, owners, failedAt: group.failedAt)
+            free = group.steps.filter { !(owners[$0.task]?.isHeld ?? false) }
             guard !free.isEmpty else { return false }
             let changed = try await change(free)
             await ended(free, changed: changed)
             return true
         } catch {
-            if free.isEmpty { free = steps }
+            if free.isEmpty { free = group.steps }
+            let failedAt: ContinuousClock.Instant? =
+                error.isInternal ? (group.failedAt ?? .now) : group.failedAt
+            // Of a failure of the database, nobody else in these sessions has to wait for the end.
+            let known = error.isInternal ? [:] : owners
             // Whether the database is unavailable or refuses, the outcome is decided below.
             guard free.count > 1, error.isContended || !error.isUnavailable else {
-                guard error.isUnavailable else {
+                guard error.isUnavailable || Self.isKept(error, since: failedAt) else {
                     logger.error("result not stored", metadata: ["error": "\(error)"])
                     finished(free.count)
                     return false
                 }
-                setAside(free, owners)
+                setAside(free, known, failedAt: failedAt)
                 return false
             }
             let half = free.count / 2
-            setAside(Array(free[..<half]), owners)
-            setAside(Array(free[half...]), owners)
+            setAside(Array(free[..<half]), known, failedAt: failedAt)
+            setAside(Array(free[half...]), known, failedAt: failedAt)
             return false
         }
+    }
+
+    private static func isKept(
+        _ error: StoreError,
+        since failedAt: ContinuousClock.Instant?
+    ) -> Bool {
+        error.isInternal && (failedAt.map { .now - $0 < failureMax } ?? false)
     }
 }

@@ -42,7 +42,7 @@ final class AttemptCompleter: Sendable {
     private let entries = BatchQueue<CompletionEntry>()
     /// The steps that wait for the database.
     private let steps = BatchQueue<CompletionStep>()
-    /// The steps that wait for sessions that others hold.
+    /// The steps that wait for sessions that others hold, or for a database that fails over them.
     let heldUp = HeldUpSteps<CompletionStep>()
     private let unfinished = Atomic(0)
     /// The pending renames that wait because this machine is short of a resource.
@@ -137,7 +137,7 @@ final class AttemptCompleter: Sendable {
             resumptions throws(StoreError) in
             try await stores.parts.recordResumptions(resumptions)
         }
-        if let untold = stored?.heldUp, !untold.isEmpty {
+        if let untold = stored.map({ $0.heldUp + $0.failed }), !untold.isEmpty {
             logger.notice("resumptions not told", metadata: ["count": "\(untold.count)"])
         }
     }
@@ -162,7 +162,7 @@ final class AttemptCompleter: Sendable {
     }
 
     /// Moves some attempts past the point of no return and ends others; those whose sessions others
-    /// hold are set aside.
+    /// hold are set aside, and those over which the database fails.
     private func store(_ steps: [CompletionStep]) async {
         // Without an answer nothing is known and nothing is removed: the rows decide after the next
         // start.
@@ -170,7 +170,8 @@ final class AttemptCompleter: Sendable {
             return finished(steps.count)
         }
         setAside(stored.heldUp, stored.owners)
-        let waiting = Set(stored.heldUp.map(\.task))
+        heldUp.add(stored.failed, of: [], failedAt: .now)
+        let waiting = Set((stored.heldUp + stored.failed).map(\.task))
         await ended(steps.filter { !waiting.contains($0.task) }, changed: stored.changed)
     }
 

@@ -18,6 +18,13 @@ indirect enum CompletionStep: Sendable {
         }
     }
 
+    var fence: Fence {
+        switch self {
+        case .rename(let pendingRename, _), .refuse(let pendingRename, _): pendingRename.fence
+        case .end(let attemptEnd, _): attemptEnd.fence
+        }
+    }
+
     var pendingRename: PendingRename? {
         if case .rename(let pendingRename, _) = self { pendingRename } else { nil }
     }

@@ -16,12 +16,15 @@ struct EndWriter {
         var changed: Set<TaskID> = []
         /// The items that could not be stored because others hold what they have to change.
         var heldUp: [Item] = []
+        /// The items over which the database has failed for a reason of its own.
+        var failed: [Item] = []
         /// The sessions of tasks, as far as they were asked for.
         var owners: [TaskID: TaskSession] = [:]
 
         mutating func merge(_ other: Stored) {
             changed.formUnion(other.changed)
             heldUp += other.heldUp
+            failed += other.failed
             owners.merge(other.owners) { $1 }
         }
     }
@@ -31,7 +34,8 @@ struct EndWriter {
     ///
     /// A group that the database refuses is halved until the refused item is alone, so that the
     /// others do not suffer. If a group waited too long for a lock, the items whose sessions are
-    /// free are stored once more; the rest is left to the caller.
+    /// free are stored once more; the rest is left to the caller. So is a group over which the
+    /// database has failed for a reason of its own: that says nothing of the items.
     ///
     /// - Returns: nil when the service stops first.
     func stored<Item: Sendable>(
@@ -68,6 +72,16 @@ struct EndWriter {
                         metadata: ["step": "\(step)", "error": "\(error)"]
                     )
                 }
+            } catch  where error.isInternal {
+                logger.error(
+                    "the database fails, keeping results",
+                    metadata: [
+                        "step": "\(step)", "count": "\(items.count)",
+                        "error": "\(error.debugDescription)",
+                    ]
+                )
+                stored.failed += items
+                return stored
             } catch {
                 guard items.count > 1 else {
                     logger.error(

@@ -11,6 +11,7 @@ package import TransferStore
 /// database that does not answer is no such sign, for then nobody can take over.
 package struct LeaseKeeper: Service {
     private let workers: WorkerStore
+    private let pulse: WorkerStore
     private let identity: WorkerIdentity
     private let configuration: EngineConfiguration
     private let leasesShards: Bool
@@ -22,9 +23,12 @@ package struct LeaseKeeper: Service {
     /// Creates a service that keeps the registration `identity` holds, made with the same
     /// `leasesShards` and `instanceLock`.
     ///
-    /// `onLost` closes what was started before; what it misses is refused by the fences.
+    /// `pulse` has a connection of its own for heartbeats, which is given up within the lease when
+    /// it is silent; nil stands for that of `workers`. `onLost` closes what was started before; what
+    /// it misses is refused by the fences.
     package init(
         workers: WorkerStore,
+        pulse: WorkerStore? = nil,
         identity: WorkerIdentity,
         configuration: EngineConfiguration,
         leasesShards: Bool,
@@ -33,6 +37,7 @@ package struct LeaseKeeper: Service {
         onLost: @escaping @Sendable () -> Void
     ) {
         self.workers = workers
+        self.pulse = pulse ?? workers
         self.identity = identity
         self.configuration = configuration
         self.leasesShards = leasesShards
@@ -82,7 +87,7 @@ package struct LeaseKeeper: Service {
         heedStandstill()
         // Counted from before the database is asked, so that the lease outlasts the trust in it.
         let trustedUntil = ContinuousClock.now + configuration.trustDuration
-        let isAlive = try await workers.heartbeat(
+        let isAlive = try await pulse.heartbeat(
             incarnation: identity.incarnation,
             lease: configuration.lease
         )

@@ -43,6 +43,8 @@ package struct TransferEngine: Service {
     let loops: CurlLoops
     /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
+    /// Whether ends are kept here because the database fails over them for a reason of its own.
+    package var isAnyEndFailed: Bool { completer.heldUp.isAnyFailed }
 
     /// The number of threads that wait for the disk; one of them is left to tenants other than the
     /// busiest.

@@ -164,15 +164,7 @@ actor ContainerSweeper {
     ///
     /// - Returns: whether nothing is left.
     func removeSome(of tenant: TenantID) throws(StorageError) -> Bool {
-        let walk = try container.walk(tenant.description)
-        for _ in 0..<Self.entriesMax {
-            guard let entry = walk.next() else {
-                try container.removeFolders(tenant.description)
-                return true
-            }
-            try container.remove(entry)
-        }
-        return false
+        try container.removeSome(of: tenant.description, max: Self.entriesMax)
     }
 
     /// Removes the files of ended tasks.

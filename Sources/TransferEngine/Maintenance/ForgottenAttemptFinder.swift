@@ -21,7 +21,8 @@ struct ForgottenAttemptFinder {
         // Asked before, so that an attempt that ends meanwhile counts as being stored.
         let isAnyBeingStored = completer.backlog > 0
         let holdings = try await workers.holdings(incarnation: identity.incarnation)
-        let known = active.fences
+        // What waits to be stored may wait for long, and is not forgotten.
+        let known = active.fences.union(completer.heldUp.steps.map(\.fence))
         let attempts = holdings.attempts.filter { !known.contains($0.fence) }
         let gone = forgotten.look(
             (attempts.map(\.fence) + holdings.pendingRenames.map(\.fence))

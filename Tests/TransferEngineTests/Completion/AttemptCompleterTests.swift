@@ -52,6 +52,38 @@ struct AttemptCompleterTests {
         #expect(states == [.failed, .failed, .running, .failed, .failed])
     }
 
+    /// What ails the server says nothing of the ends; two of the texts are the system's.
+    @Test(arguments: [
+        ("53100", "No space left on device"), ("XX000", "Disk quota exceeded"),
+        ("XX000", "Plattenkontingent überschritten"), ("XX001", "invalid page"),
+    ])
+    func anEndOverWhichTheDatabaseFailsIsKept(sqlState: String, text: String) async throws {
+        let fixture = try await EngineFixture()
+        for _ in 0..<5 { _ = try await fixture.submit(fixture.origin.url("/never")) }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(5, by: identity)
+        try await fixture.refuseOutcomes(3, sqlState: sqlState, "could not extend file: \(text)")
+        let container = try Container(directory: fixture.directory)
+        let log = RecordingLog()
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: container,
+            packs: Packs(container),
+            logger: log.logger,
+            onEnded: { _ in }
+        )
+        for claim in claims { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
+        let running = Task { await completer.run() }
+        try await eventually("all have ended") { completer.backlog == 0 }
+        running.cancel()
+        await running.value
+        for claim in claims { #expect(try await fixture.task(claim.task).state == .failed) }
+        #expect(!log.lines.contains { $0.contains("result not stored") })
+    }
+
     /// The question whether anybody needs the file is repeated until the database answers.
     @Test func aConnectionThatBreaksLeavesNoFileOfNobody() async throws {
         let fixture = try await EngineFixture()

@@ -347,6 +347,23 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.map(\.method) == ["POST"])
     }
 
+    /// What ails the database passes, and says nothing of the upload.
+    @Test func anUploadWhoseEndIsRefusedIsSentOnce() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/in", .response(200))
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(method: "POST", upload: .data([1]))
+        }
+        try await fixture.refuseOutcomes(sqlState: "XX000", "unexpected data")
+        let task = try await fixture.withEngine { engine in
+            try await eventually("it is told") { engine.isAnyEndFailed }
+            try await fixture.acceptOutcomes()
+            return try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(sent(fixture).count == 1)
+    }
+
     /// A worker has died with a request that must not be sent twice.
     @Test(arguments: ["POST", "PUT"])
     func anOrphanIsSentAgainOnlyIfThatDoesNoHarm(method: String) async throws {
