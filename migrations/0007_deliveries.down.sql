@@ -1,3 +1,4 @@
+DROP FUNCTION subscriptions_to(uuid[], bigint[]);
 DROP TABLE wake_up, delivery_attempt, delivery_log, failure_streak, delivery_restart, delivery,
     signing_secret, subscription;
 

@@ -57,6 +57,45 @@ CREATE INDEX subscription_living ON subscription (tenant_id, id) WHERE deleted_a
 CREATE INDEX subscription_by_scope
     ON subscription (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 
+-- Who wants the events of logs, for the statement that writes them; each log comes with the number of
+-- its last event before. Such a statement may have begun long before it got the locks on the logs'
+-- counters, and would not find a subscription that was made meanwhile. This function is volatile, so
+-- that it sees what was committed when it is called, under these locks: whoever has an answer to the
+-- request for a subscription gets every later event.
+CREATE FUNCTION subscriptions_to(logs uuid[], bases bigint[])
+RETURNS TABLE (log uuid, base bigint, id uuid, event_types text[])
+LANGUAGE plpgsql VOLATILE ROWS 2 AS $$
+BEGIN
+    RETURN QUERY
+        SELECT x.log, x.base, b.id, b.event_types
+        FROM unnest(logs, bases) AS x (log, base)
+        -- A session's log, a client's or a tenant's. What follows the first that is found is not
+        -- looked up.
+        CROSS JOIN LATERAL (
+            SELECT s.tenant_id, s.client, s.identifier FROM session s WHERE s.id = x.log
+            UNION ALL
+            SELECT c.tenant_id, c.identifier, NULL FROM client c WHERE c.id = x.log
+            UNION ALL
+            SELECT t.id, NULL, NULL FROM tenant t WHERE t.id = x.log
+            LIMIT 1
+        ) o
+        -- Three look-ups, however many subscriptions the tenant has for other sessions.
+        CROSS JOIN LATERAL (
+            SELECT y.id, y.event_types FROM subscription y
+            WHERE y.is_living AND y.tenant_id = o.tenant_id AND y.client IS NULL
+                AND y.session_identifier IS NULL
+            UNION ALL
+            SELECT y.id, y.event_types FROM subscription y
+            WHERE y.is_living AND y.tenant_id = o.tenant_id AND y.client = o.client COLLATE "C"
+                AND y.session_identifier IS NULL
+            UNION ALL
+            SELECT y.id, y.event_types FROM subscription y
+            WHERE y.is_living AND y.tenant_id = o.tenant_id AND y.client = o.client COLLATE "C"
+                AND y.session_identifier = o.identifier COLLATE "C"
+        ) b;
+END
+$$;
+
 -- Serves the removal of subscriptions that were deleted long ago.
 CREATE INDEX subscription_deleted ON subscription (deleted_at) WHERE deleted_at IS NOT NULL;
 

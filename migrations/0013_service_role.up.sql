@@ -6,8 +6,9 @@
 -- drop.
 CREATE FUNCTION is_log(name text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM pg_class c
-        WHERE c.relname = name AND c.relnamespace = current_schema()::regnamespace
-            AND c.relkind = 'p')
+        WHERE c.relname = name AND c.relkind = 'p'
+            -- The cast reads a name as a statement does, and so without quotes another schema's.
+            AND c.relnamespace = quote_ident(current_schema())::regnamespace)
 $$;
 
 CREATE FUNCTION make_log_partition(log text, week date) RETURNS void
@@ -63,7 +64,8 @@ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %s', current_schema(), role);
     FOR relation IN
         SELECT c.oid FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
+            AND c.relkind IN ('r', 'p', 'v')
             AND c.relowner = (
                 SELECT m.relowner FROM pg_class m WHERE m.oid = 'schema_migration'::regclass)
             AND c.oid <> 'schema_migration'::regclass
@@ -75,14 +77,15 @@ BEGIN
     EXECUTE format('REVOKE UPDATE, DELETE ON audit_block FROM %s', role);
     FOR relation IN
         SELECT c.oid FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'S'
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'S'
             AND c.relowner = (
                 SELECT m.relowner FROM pg_class m WHERE m.oid = 'schema_migration'::regclass)
     LOOP
         EXECUTE format('GRANT USAGE ON SEQUENCE %s TO %s', relation, role);
     END LOOP;
+    -- Also where new functions are not everybody's.
     EXECUTE format('GRANT EXECUTE ON FUNCTION make_log_partition(text, date), '
-        'drop_log_partition(text, date) TO %s', role);
+        'drop_log_partition(text, date), subscriptions_to(uuid[], bigint[]) TO %s', role);
 END
 $$;
 

@@ -41,6 +41,7 @@ struct StoreVerb: Sendable {
         "seal": "reads the entries of one block, which are one range of the primary key",
         "removeEntries": "removes the entries of one block",
         "verify": "a part of `transferd audit verify`, which looks at everything",
+        "recentAPIKeys": "reads the keys of all tenants, once at the start of an instance",
         "serverVersion": "reads nothing that is stored",
         "lossySettings": "reads nothing that is stored",
         "use": "reads a table of a few rows",

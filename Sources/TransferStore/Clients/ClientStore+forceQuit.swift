@@ -143,7 +143,7 @@ extension ClientStore {
     /// Launches a client.
     ///
     /// - Returns: nil when the client is no longer as it was before.
-    private func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
+    func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
         let id = before.id
         let move = Self.requestMove(
             of: id,
@@ -151,6 +151,8 @@ extension ClientStore {
             to: .active,
             where: """
                 c.lifecycle = \(before.lifecycle.rawValue) AND c.lifecycle <> 'active'
+                -- Nor force-quit once more, with tasks that nobody has cancelled yet.
+                AND c.lifecycle_changed_at = \(before.lifecycleChangedAt)
                 """
         )
         let isActive: Query = """

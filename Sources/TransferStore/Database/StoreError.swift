@@ -38,6 +38,12 @@ extension StoreError {
         if case .unavailable = self { true } else { false }
     }
 
+    /// Whether the database has failed for a reason of its own, which says nothing of the call;
+    /// that may pass, or not.
+    package var isInternal: Bool {
+        if case .defect(let error) = self { error.isInternal } else { false }
+    }
+
     /// Whether the database serves, but this call's rows are locked by others or are more than it
     /// can change in time; other calls need not wait.
     package var isContended: Bool {

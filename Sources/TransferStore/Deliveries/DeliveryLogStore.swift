@@ -52,6 +52,19 @@ extension DeliveryLogStore {
             """
     }
 
+    /// Selects the places of the rows that log a subscription's deliveries in a session.
+    ///
+    /// In the order of their key, or a plan that was made while there was a row at most might read
+    /// all that is logged of the subscription.
+    static func selectRows(of subscription: Query, in session: Query) -> Query {
+        """
+        SELECT l.ctid AS row FROM delivery_log l
+        WHERE l.subscription_id = \(subscription)
+            AND l.session_id BETWEEN \(session) AND \(session)
+        ORDER BY l.subscription_id, l.session_id, l.sequence
+        """
+    }
+
     /// Removes the log's row of the message that was tried before the claim, unless that is the one
     /// which ends with `sequence` and is logged: since its subscription was changed, its events are
     /// not asked for or are part of other messages.

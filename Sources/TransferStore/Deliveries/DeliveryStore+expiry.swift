@@ -203,11 +203,8 @@ extension DeliveryStore {
         news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT b.id, n.session_id, n.base, now()
-            FROM news n
-            JOIN subscription b ON b.is_living AND b.tenant_id = ANY (ARRAY[n.session_id])
-                AND b.client IS NULL AND b.session_identifier IS NULL
-            ORDER BY n.session_id, b.id
+            SELECT b.id, b.log, b.base, now() FROM \(Fragment.subscriptions(to: "news c")) b
+            ORDER BY b.log, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
         ),

@@ -20,7 +20,8 @@ extension DeliveryStore {
         let throttleEnd: Query = """
             clock_timestamp() + \(setback.throttle?.milliseconds) * interval '1 ms'
             """
-        let rows = try await database.run(
+        let rows = try await database.run([
+            claim.lock,
             """
             WITH held AS (
                 UPDATE delivery SET
@@ -60,8 +61,6 @@ extension DeliveryStore {
                 FROM streak f
                 WHERE b.id = f.subscription_id AND b.disabled_at IS NULL
                     AND \(Fragment.isLivingSubscriptionByKey)
-                    -- Read again after a wait for whoever is changing it.
-                    AND \(SubscriptionStore.version) = \(claim.version)
                     AND (\(setback.isGone) OR f.failures >= \(Int32(health.failuresMax))
                         AND f.failing_since <= clock_timestamp()
                             - \(health.disabledAfter.milliseconds) * interval '1 ms')
@@ -71,8 +70,8 @@ extension DeliveryStore {
             \(DeliveryLogStore.forgetTried(claim, except: sequence)),
             \(DeliveryLogStore.logTry(setback.attempt, of: sequence, batch, state: isDead ? .dead : .waiting))
             SELECT EXISTS (SELECT 1 FROM disabled) AS is_disabled FROM held
-            """
-        )
+            """,
+        ])[1]
         guard let row = rows.first else {
             return try await recordOutdatedTry(claim, sequence: sequence, batch, setback.attempt)
         }

@@ -11,7 +11,8 @@ package struct SubscriptionStore: Sendable {
 }
 
 extension SubscriptionStore {
-    /// Stores a subscription, which receives the events written from now on.
+    /// Stores a subscription, which receives the events written from now on: also those of statements
+    /// that have begun before and wait for a session's counters.
     package func createSubscription(
         _ subscription: Subscription,
         secret: SigningSecret,
@@ -134,7 +135,13 @@ extension SubscriptionStore {
         let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
         let isNewStart = change.isEnabled == true || change.url != nil
         let isRestart = isNewStart || change.throttlesWakeUps == false || change.filter != nil
-        let rows = try await database.run(
+        let rows = try await database.run([
+            // Who counts a failure holds the row too: the next statement sees what was counted, or the
+            // failure is found to be one of the subscription as it was.
+            """
+            SELECT 1 FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) FOR NO KEY UPDATE
+            """,
             """
             WITH changed AS (
                 UPDATE subscription b SET
@@ -179,8 +186,8 @@ extension SubscriptionStore {
                 FROM changed c WHERE \(isRestart) AND (SELECT count(*) FROM fresh) >= 0
                 """)))
             SELECT * FROM changed
-            """
-        )
+            """,
+        ])[1]
         if isRestart, !rows.isEmpty { await beginAnew(id, of: tenant) }
         if let row = rows.first { return .changed(try Subscription(row)) }
         guard condition != .none else { return .unknownSubscription }

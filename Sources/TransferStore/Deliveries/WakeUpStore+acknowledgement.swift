@@ -16,7 +16,8 @@ extension WakeUpStore {
         timeout: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> Bool {
-        let rows = try await database.run(
+        let rows = try await database.run([
+            claim.lock,
             """
             WITH held AS (
                 UPDATE delivery SET
@@ -37,8 +38,8 @@ extension WakeUpStore {
             \(DeliveryLogStore.forgetTried(claim, except: sequence)),
             \(DeliveryLogStore.logTry(attempt, of: sequence, state: .waiting))
             SELECT 1 FROM held
-            """
-        )
+            """,
+        ])[1]
         return !rows.isEmpty
     }
 

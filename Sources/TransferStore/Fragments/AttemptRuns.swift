@@ -113,6 +113,15 @@ enum AttemptRuns {
         LIMIT 1
         """
 
+    /// Returns the statement that locks the attempts of tasks with rows of their own, so that the
+    /// statements after it see what checkpoints have stored.
+    static func lockRows(of tasks: [TaskID]) -> Query {
+        """
+        SELECT FROM attempt a WHERE a.task_id = ANY (\(tasks.map(\.uuid)))
+        ORDER BY a.task_id FOR UPDATE
+        """
+    }
+
     private static let insertRows: Query = """
         INSERT INTO attempt (
             task_id, fence, worker, number, session_id, host_key, started_at, began_at)

@@ -38,14 +38,12 @@ extension EventRuns {
         wake AS (
             INSERT INTO delivery (
                 subscription_id, session_id, acknowledged_sequence, launches_after, due_at)
-            SELECT b.id, c.session_id, c.last_sequence - x.events, c.last_sequence - x.events, now()
-            FROM counter c JOIN change x ON x.client_id = c.session_id
-            CROSS JOIN LATERAL (
-                SELECT tenant_id, identifier AS client, NULL::text AS identifier
-                FROM client WHERE id = c.session_id LIMIT 1
-            ) s
-            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-            ORDER BY c.session_id, b.id
+            SELECT b.id, b.log, b.base, b.base, now()
+            FROM \(Fragment.subscriptions(to: """
+                (SELECT p.session_id, p.last_sequence - x.events AS base
+                FROM counter p JOIN change x ON x.client_id = p.session_id) c
+                """)) b
+            ORDER BY b.log, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
         )
@@ -162,12 +160,8 @@ extension EventRuns {
         news_row AS (\(Feed.recordNews("SELECT session_id, session_id FROM counter"))),
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT b.id, c.session_id, c.base, now()
-            FROM counter c
-            JOIN subscription b ON b.tenant_id = c.session_id AND b.deleted_at IS NULL
-                AND b.session_identifier IS NULL AND b.client IS NULL
-            WHERE \(condition)
-            ORDER BY b.id
+            SELECT b.id, b.log, b.base, now() FROM \(Fragment.subscriptions()) b
+            WHERE \(condition) ORDER BY b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
         )

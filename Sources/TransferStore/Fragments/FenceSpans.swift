@@ -50,9 +50,6 @@ struct FenceSpans {
 
     /// Whether there are none.
     var isEmpty: Bool { fences.isEmpty }
-
-    /// The number of tasks in them.
-    var tasks: Int { zip(lows, highs).reduce(0) { $0 + Int($1.1 - $1.0) + 1 } }
 }
 
 extension FenceRuns {

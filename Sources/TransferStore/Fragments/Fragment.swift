@@ -34,13 +34,8 @@ extension Fragment {
         """
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
-            SELECT b.id, c.session_id, c.base, now()
-            FROM counter c
-            CROSS JOIN LATERAL (
-                SELECT tenant_id, client, identifier FROM session WHERE id = c.session_id LIMIT 1
-            ) s
-            CROSS JOIN LATERAL (\(selectSubscriptions("b.id", where: condition))) b
-            ORDER BY c.session_id, b.id
+            SELECT b.id, b.log, b.base, now() FROM \(subscriptions()) b
+            WHERE \(condition) ORDER BY b.log, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
             RETURNING subscription_id
@@ -69,23 +64,36 @@ extension Fragment {
     /// Whether a subscription `b` that is found by its key is living, in the same form.
     static let isLivingSubscriptionByKey: Query = "num_nulls(b.deleted_at) = 1"
 
-    /// Returns the query for `columns` of the living subscriptions `b` to a session `s` for which
-    /// `condition` is true.
+    /// Returns the call that finds the living subscriptions to the logs of `counter` `c`,
+    /// `(session_id, base)`, as `(log, base, id, event_types)`.
     ///
-    /// It makes three look-ups, however many subscriptions the tenant has for other sessions.
-    static func selectSubscriptions(_ columns: Query, where condition: Query = "true") -> Query {
+    /// It sees them as they are under the locks of the counters, and not as they were when the
+    /// statement began: none that was made before an event occurred is overlooked.
+    static func subscriptions(to counter: Query = "counter c") -> Query {
+        """
+        subscriptions_to(
+            ARRAY(SELECT c.session_id FROM \(counter) ORDER BY c.session_id),
+            ARRAY(SELECT c.base FROM \(counter) ORDER BY c.session_id))
+        """
+    }
+
+    /// Returns the query for `columns` of the living subscriptions `b` to a session `s`.
+    ///
+    /// It makes three look-ups, however many subscriptions the tenant has for other sessions, as the
+    /// function `subscriptions_to` does.
+    static func selectSubscriptions(_ columns: Query) -> Query {
         """
         SELECT \(columns) FROM subscription b
         WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client IS NULL
-            AND b.session_identifier IS NULL AND \(condition)
+            AND b.session_identifier IS NULL
         UNION ALL
         SELECT \(columns) FROM subscription b
         WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
-            AND b.session_identifier IS NULL AND \(condition)
+            AND b.session_identifier IS NULL
         UNION ALL
         SELECT \(columns) FROM subscription b
         WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
-            AND b.session_identifier = s.identifier COLLATE "C" AND \(condition)
+            AND b.session_identifier = s.identifier COLLATE "C"
         """
     }
 

@@ -69,7 +69,7 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigratorError``, or the errors of the database.
     @discardableResult
     package func migrate(_ connection: Connection, isForced: Bool = false) async throws -> Int {
-        try await checkEncoding(connection)
+        try await checkPlace(connection)
         return try await withLock(connection) {
             let applied = try await applied(connection)
             try check(applied)
@@ -103,6 +103,7 @@ package struct Migrator: Sendable {
         _ connection: Connection,
         isForced: Bool = false
     ) async throws {
+        try await checkPlace(connection)
         try await withLock(connection) {
             let applied = try await applied(connection)
             try check(applied)
@@ -126,7 +127,7 @@ package struct Migrator: Sendable {
     ///
     /// It also works through a pooler, which would not keep a lock.
     package func pendingCount(_ connection: Connection) async throws -> Int {
-        try await checkEncoding(connection)
+        try await checkPlace(connection)
         let rows = try await connection.execute(
             "SELECT to_regclass('schema_migration') IS NULL AS is_new"
         )
@@ -136,13 +137,21 @@ package struct Migrator: Sendable {
         return max(0, migrations.count - applied.count)
     }
 
-    /// Throws unless the database can hold every text that a client may send.
-    private func checkEncoding(_ connection: Connection) async throws {
+    /// Throws unless the database can hold every text that a client may send, and the connection
+    /// has a schema for its tables.
+    private func checkPlace(_ connection: Connection) async throws {
         let rows = try await connection.execute(
-            "SELECT current_setting('server_encoding') AS encoding"
+            """
+            SELECT current_setting('server_encoding') AS encoding,
+                current_schema() IS NULL AS is_nowhere, current_setting('search_path') AS search_path
+            """
         )
-        let encoding = try rows.first?.decode("encoding", as: String.self) ?? ""
+        guard let row = rows.first else { return }
+        let encoding = try row.decode("encoding", as: String.self)
         guard encoding == "UTF8" else { throw MigratorError.encodingUnfit(encoding) }
+        guard try !row.decode("is_nowhere", as: Bool.self) else {
+            throw MigratorError.schemaMissing(searchPath: try row.decode("search_path"))
+        }
     }
 
     /// Throws if there are living workers of versions that could not work with the migration.

@@ -11,6 +11,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case floorUnreadable(String)
     /// The database has this encoding, which lacks characters that texts of clients may have.
     case encodingUnfit(String)
+    /// None of the schemas in which names are looked up exists, or may be used by the role.
+    case schemaMissing(searchPath: String)
     /// Migrations are missing, and the role of the connection may not apply them.
     case ownerNeeded(count: Int)
     /// Workers that live could not run beside the migration; with the name and version of each.
@@ -55,6 +57,11 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             the database has the encoding \(encoding), which cannot hold every text: use a database \
             made with ENCODING 'UTF8' (CREATE DATABASE … TEMPLATE template0); nothing was changed
+            """
+        case .schemaMissing(let searchPath):
+            """
+            the search_path is \(searchPath), and none of its schemas exists for this role: make one \
+            (CREATE SCHEMA), let the role use it (GRANT USAGE), or set another search_path
             """
         case .ownerNeeded(let count):
             """

@@ -88,7 +88,7 @@ extension ServiceRole {
                     THEN 'is a superuser'
                 WHEN EXISTS (
                     SELECT 1 FROM pg_class c
-                    WHERE c.relnamespace = current_schema()::regnamespace
+                    WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
                         AND c.relkind IN ('r', 'p') AND pg_has_role(c.relowner, 'MEMBER'))
                     THEN 'owns tables of the schema'
                 WHEN has_schema_privilege(current_schema(), 'CREATE')

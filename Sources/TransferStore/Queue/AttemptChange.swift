@@ -13,6 +13,8 @@ struct AttemptChange {
     let query: Query
     /// The statements that come after all others of the transaction.
     var last: [Query] = []
+    /// Whether it decides by what a running attempt has left in `partial`.
+    var looksForParts = false
 
     /// Returns the tasks that an answer names.
     func changed(_ answer: StoredRows) throws(StoreError) -> [TaskID] {

@@ -4,8 +4,11 @@ import TransferModel
 extension CompletionStore {
     /// Returns the statement for ends that write nothing but an outcome and its events.
     ///
-    /// It ends those whose fence is found and of which nothing is kept for a later attempt, and only
-    /// whole stretches of what is in runs; ``attemptEnd(of:)`` decides about the others.
+    /// It ends those whose fence is found in a run, whole stretches only: an attempt in a run has left
+    /// no part. ``attemptEnd(of:)`` decides about the others.
+    ///
+    /// Of an attempt with a row of its own this statement could not tell: while it waits for that row,
+    /// a checkpoint may store a part that it does not see.
     static func plainEnd(
         of attemptEnds: [AttemptEnd],
         _ columns: PlainEndColumns
@@ -21,9 +24,6 @@ extension CompletionStore {
                 of: "SELECT task_ids FROM given",
                 "r.session_id, r.number, r.started_at"
             )),
-            \(fromRow(of: columns.runs.tasks, if: """
-                (SELECT outcomes FROM given)[i.place] <> 'completed' AND \(hasLeftNoPart(of: "i.task_id"))
-                """)),
             \(columns.renames.isEmpty ? "" : fromRename(columns.renames))
             -- In the order of the arguments, in which events follow each other.
             taken AS MATERIALIZED (
@@ -31,9 +31,6 @@ extension CompletionStore {
                     NULL::bigint[] AS bytes_whole, NULL::smallint[] AS http_statuses,
                     NULL::text[] AS response_heads
                 FROM from_run
-                UNION ALL
-                SELECT low, high, session_id, number, started_at, resumed_at_offset, NULL, NULL, NULL
-                FROM from_row
                 \(columns.renames.isEmpty ? "" : andRenames)
                 ORDER BY low
             ),

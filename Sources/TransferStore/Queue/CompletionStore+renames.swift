@@ -40,6 +40,9 @@ extension CompletionStore {
     /// in neither for that statement, which sees rows as they were when it began. So the second time
     /// the runs are locked by a statement before; an attempt never goes back into a run.
     ///
+    /// For the same reason a statement that looks for parts is preceded by the locks of all attempts
+    /// that it may end: a checkpoint that it would have waited for has stored its part by then.
+    ///
     /// - Returns: the tasks whose attempts they changed.
     private func run(
         _ changes: [AttemptChange],
@@ -48,10 +51,14 @@ extension CompletionStore {
         guard !changes.isEmpty else { return [] }
         var queries = [database.briefLocks]
         let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
+        let looksForParts = changes.contains(where: \.looksForParts)
         // The first time one statement alone locks its runs itself.
-        if inRuns.count > 1 || isAgain && !inRuns.isEmpty {
+        if inRuns.count > 1 || (isAgain || looksForParts) && !inRuns.isEmpty {
             let fences = inRuns.joined().map(\.rawValue).sorted()
             queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
+            if looksForParts {
+                queries.append(AttemptRuns.lockRows(of: changes.flatMap(\.tasks)))
+            }
         }
         let first = queries.count
         // Every transaction locks rows of tasks first and the counters of sessions last.
@@ -155,10 +162,8 @@ extension CompletionStore {
     }
 
     /// The CTEs that take the attempts with rows of their own, of `count` tasks and those that no
-    /// `from_run` has, out of these; they offer `from_row`, of stretches of one.
-    ///
-    /// They expect `given`, and `condition` is one for an item `i`, `(task_id, fence, place)`.
-    static func fromRow(of count: Int, if condition: Query = "true") -> Query {
+    /// `from_run` has, out of these; they offer `from_row`, of stretches of one, and expect `given`.
+    private static func fromRow(of count: Int) -> Query {
         """
         from_row AS MATERIALIZED (
             SELECT i.place AS low, i.place AS high, a.task_id, a.number, a.session_id, a.started_at,
@@ -171,7 +176,6 @@ extension CompletionStore {
             -- Mostly runs have all. No attempt is in both, so that the rest only spares looks.
             WHERE (SELECT coalesce(sum(high - low + 1), 0) FROM from_run) < \(Int64(count))
                 AND NOT EXISTS (SELECT FROM from_run f WHERE i.place BETWEEN f.low AND f.high)
-                AND \(condition)
         ),
         attempt_gone AS (
             DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_row e))

@@ -259,7 +259,8 @@ extension CompletionStore {
             tasks: attemptEnds.map(\.task),
             fences: attemptEnds.compactMap(\.fenceInRun),
             query: query,
-            last: columns.questions.isEmpty ? [] : AnswerStore.continueAnswered(columns.tasks)
+            last: columns.questions.isEmpty ? [] : AnswerStore.continueAnswered(columns.tasks),
+            looksForParts: true
         )
     }
 }

@@ -91,20 +91,47 @@ extension ErasureStore {
     /// Erases tasks whose files are gone, and the sessions without any remaining task; of a session
     /// with many events, only the oldest events.
     ///
-    /// `position` and `latest` are those of ``tasksToErase(after:notAfter:)``.
+    /// `position` and `latest` are those of ``tasksToErase(after:notAfter:)``. Sessions behind one
+    /// with which ``RetentionStore/sessionSubscriptionsMax`` subscriptions are reached are left for
+    /// the next call.
     @discardableResult
     package func erase(
         _ tasks: [TaskID],
         after position: SessionID? = nil,
         notAfter latest: Date? = nil
     ) async throws(StoreError) -> Erased {
-        let ids = tasks.map(\.uuid)
-        let drained = Self.drained(after: position, latest)
+        let waiting = try await eraseTasks(tasks.map(\.uuid), after: position)
+        guard !waiting.isEmpty else { return Erased(sessions: 0, isMore: false, position: nil) }
+        // No counts may be left to fold for a session that is gone. They are those of all tenants,
+        // whose readers would wait for a transaction that also erases.
+        _ = try await CountStore(database).foldMoves()
         let rows = try await database.run([
+            Self.removeEvents(after: position, latest),
+            Self.removeSessions(after: position, latest),
+        ])
+        guard let row = rows[1].first else { throw StoreError(decoding: "no count of sessions") }
+        let sessions = Int(try row.decode("sessions", as: Int64.self))
+        let isCut = try row.decode("is_cut", as: Bool.self)
+        let isFull = waiting.count == Self.erasureSessionsMax
+        return Erased(
+            sessions: sessions,
+            isMore: sessions == Self.erasureSessionsMax || isCut || rows[0].affectedCount > 0,
+            position: isFull ? try waiting.last?.session("session_id") : nil
+        )
+    }
+
+    /// Erases tasks.
+    ///
+    /// - Returns: the sessions that ``waiting(after:)`` selects.
+    private func eraseTasks(
+        _ ids: [UUID],
+        after position: SessionID?
+    ) async throws(StoreError) -> StoredRows {
+        try await database.run([
             Self.waiting(after: position),
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
-            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            "DELETE FROM partial WHERE task_id = ANY (\(ids))",
             "DELETE FROM upload_resource WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_mirror WHERE task_id = ANY (\(ids))",
             "DELETE FROM result_hold WHERE task_id = ANY (\(ids))",
@@ -116,80 +143,97 @@ extension ErasureStore {
             \(CountStore.recordMoves(CountStore.forgotten("gone")))
             """,
             "DELETE FROM task WHERE id = ANY (\(ids))",
+            // Behind it, so that a reconnection beside this is seen, or finds the task gone.
+            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             TestHookStore.forgetFailures(of: ids),
-            // So that no counts are left to fold for a session that is gone.
-            CountStore.fold,
-            """
-            WITH \(drained),
-            long AS MATERIALIZED (
-                SELECT session_id, first FROM drained
-                WHERE last - first >= \(Self.erasureTasksMax) LIMIT 1
-            )
-            DELETE FROM event_run
-            WHERE session_id = (SELECT session_id FROM long)
-                AND last_sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
-            """,
-            """
-            WITH \(drained),
-            empty AS MATERIALIZED (
-                SELECT session_id FROM drained
-                WHERE first IS NULL OR last - first < \(Self.erasureTasksMax)
-            ),
-            subscriber AS MATERIALIZED (
-                SELECT b.id FROM subscription b WHERE b.tenant_id = ANY (ARRAY(
-                    SELECT s.tenant_id FROM session s WHERE s.id = ANY (\(Self.emptyOnes))))
-            ),
-            count_row AS (
-                DELETE FROM session_task_count WHERE session_id = ANY (\(Self.emptyOnes))
-            ),
-            event_row AS (DELETE FROM event_run WHERE session_id = ANY (\(Self.emptyOnes))),
-            delivery_row AS (
-                DELETE FROM delivery
-                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
-                    AND session_id = ANY (\(Self.emptyOnes))
-            ),
-            log_row AS (
-                DELETE FROM delivery_log
-                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
-                    AND session_id = ANY (\(Self.emptyOnes))
-                RETURNING id
-            ),
-            attempt_row AS (
-                DELETE FROM delivery_attempt
-                WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
-            ),
-            expired_row AS (
-                DELETE FROM expired_task WHERE session_id = ANY (\(Self.emptyOnes))
-            ),
-            retried_row AS (
-                DELETE FROM retried_failure WHERE session_id = ANY (\(Self.emptyOnes))
-            ),
-            answer_row AS (
-                DELETE FROM session_credential WHERE session_id = ANY (\(Self.emptyOnes))
-                RETURNING credential_id
-            ),
-            credential_row AS (
-                DELETE FROM credential WHERE id = ANY (ARRAY(SELECT credential_id FROM answer_row))
-                    AND name IS NULL
-            ),
-            feed_row AS (
-                DELETE FROM feed_session WHERE session_id = ANY (\(Self.emptyOnes))
-            ),
-            progress_row AS (
-                DELETE FROM session_progress WHERE session_id = ANY (\(Self.emptyOnes))
-            ),
-            session_row AS (DELETE FROM session WHERE id = ANY (\(Self.emptyOnes)))
-            DELETE FROM erasure WHERE session_id = ANY (\(Self.emptyOnes))
-            """,
-        ])
-        let sessions = rows[rows.count - 1].affectedCount
-        let isFull = rows[0].count == Self.erasureSessionsMax
-        return Erased(
-            sessions: sessions,
-            isMore: sessions == Self.erasureSessionsMax || rows[rows.count - 2].affectedCount > 0,
-            position: isFull ? try rows[0].last?.session("session_id") : nil
-        )
+        ])[0]
     }
+
+    /// Returns the statement that removes the oldest events of a drained session with many.
+    private static func removeEvents(after position: SessionID?, _ latest: Date?) -> Query {
+        """
+        WITH \(drained(after: position, latest)),
+        long AS MATERIALIZED (
+            SELECT session_id, first FROM drained WHERE last - first >= \(erasureTasksMax) LIMIT 1
+        )
+        DELETE FROM event_run
+        WHERE session_id = (SELECT session_id FROM long)
+            AND last_sequence < (SELECT first FROM long) + \(erasureTasksMax)
+        """
+    }
+
+    /// Returns the statement that removes the drained sessions with few events, and selects their
+    /// number and whether others have to wait for the next call.
+    ///
+    /// What deleted subscriptions were told of them goes with these subscriptions, in pages: a
+    /// tenant may have had any number.
+    private static func removeSessions(after position: SessionID?, _ latest: Date?) -> Query {
+        """
+        WITH \(drained(after: position, latest)),
+        \(emptied),
+        \(removeDeliveries),
+        count_row AS (DELETE FROM session_task_count WHERE session_id = ANY (\(emptyOnes))),
+        event_row AS (DELETE FROM event_run WHERE session_id = ANY (\(emptyOnes))),
+        expired_row AS (DELETE FROM expired_task WHERE session_id = ANY (\(emptyOnes))),
+        retried_row AS (DELETE FROM retried_failure WHERE session_id = ANY (\(emptyOnes))),
+        answer_row AS (
+            DELETE FROM session_credential WHERE session_id = ANY (\(emptyOnes))
+            RETURNING credential_id
+        ),
+        credential_row AS (
+            DELETE FROM credential WHERE id = ANY (ARRAY(SELECT credential_id FROM answer_row))
+                AND name IS NULL
+        ),
+        feed_row AS (DELETE FROM feed_session WHERE session_id = ANY (\(emptyOnes))),
+        progress_row AS (DELETE FROM session_progress WHERE session_id = ANY (\(emptyOnes))),
+        session_row AS (DELETE FROM session WHERE id = ANY (\(emptyOnes))),
+        erasure_row AS (DELETE FROM erasure WHERE session_id = ANY (\(emptyOnes)) RETURNING 1)
+        SELECT (SELECT count(*) FROM erasure_row) AS sessions,
+            (SELECT count(*) FROM brief) > (SELECT count(*) FROM empty) AS is_cut
+        """
+    }
+
+    /// The sessions of `drained` with few events as `brief`, and those of them that this call
+    /// removes as `empty`.
+    private static let emptied: Query = """
+        brief AS MATERIALIZED (
+            SELECT s.id, s.tenant_id, s.client, s.identifier, (
+                SELECT count(*) FROM (
+                    SELECT b.id FROM (\(Fragment.selectSubscriptions("b.id"))) b
+                    LIMIT \(RetentionStore.sessionSubscriptionsMax)) b) AS subscriptions
+            FROM drained d JOIN session s ON s.id = ANY (ARRAY[d.session_id])
+            WHERE d.first IS NULL OR d.last - d.first < \(erasureTasksMax)
+        ),
+        empty AS MATERIALIZED (
+            SELECT x.id, x.tenant_id, x.client, x.identifier FROM (
+                SELECT b.*, sum(b.subscriptions) OVER (ORDER BY b.id) - b.subscriptions AS before
+                FROM brief b) x
+            WHERE x.before < \(RetentionStore.sessionSubscriptionsMax)
+        )
+        """
+
+    /// The CTEs that remove what living subscriptions to the sessions of `empty` have had and would
+    /// get.
+    private static let removeDeliveries: Query = """
+        subscriber AS MATERIALIZED (
+            SELECT b.id, s.id AS session_id FROM empty s
+            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+        ),
+        delivery_row AS (
+            DELETE FROM delivery d USING subscriber b
+            WHERE \(Fragment.isDelivery(of: "b.id", in: "b.session_id"))
+        ),
+        log_row AS (
+            DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
+                SELECT l.row FROM subscriber b CROSS JOIN LATERAL (
+                    \(DeliveryLogStore.selectRows(of: "b.id", in: "b.session_id"))) l))
+            RETURNING id
+        ),
+        attempt_row AS (
+            DELETE FROM delivery_attempt
+            WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
+        )
+        """
 
     /// The sessions that can be erased and have no remaining task, with the numbers of their oldest
     /// and newest events.
@@ -204,7 +248,7 @@ extension ErasureStore {
             FROM erasable e
             -- A look at one row for each, whatever else there is.
             WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
-                -- Where another instance was folding, the session waits for the next call.
+                -- Where another instance is folding, the session waits for the next call.
                 AND (SELECT m.session_id FROM session s
                     JOIN task_move m ON m.tenant_id = ANY (ARRAY[s.tenant_id])
                         AND m.session_id = ANY (ARRAY[s.id])
@@ -239,9 +283,12 @@ extension ErasureStore {
                 AND (x.begun_at < least(now(), \(latest))
                         - \(erasureDelayMax.milliseconds) * interval '1 ms'
                     OR NOT EXISTS (
-                        SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
-                        WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                            AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
+                        SELECT 1 FROM (\(Fragment.selectSubscriptions("b.id"))) b
+                        CROSS JOIN LATERAL (
+                            SELECT d.due_at FROM delivery d
+                            WHERE \(Fragment.isDelivery(of: "b.id", in: "s.id")) LIMIT 1) d
+                        -- Out here, or a plan might read all that are due.
+                        WHERE d.due_at IS NOT NULL))
         )
         """
     }
@@ -278,7 +325,7 @@ extension ErasureStore {
 
     /// The empty sessions as an array, so that rows are looked up one by one: a join with a mostly
     /// empty set may be planned as a scan of a whole table.
-    private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
+    private static let emptyOnes: Query = "ARRAY(SELECT e.id FROM empty e)"
 
     /// The tasks whose rows are still needed, by a worker that has to stop, or to remove or
     /// continue a part file; all but the kept parts are few.

@@ -194,7 +194,7 @@ extension RetentionStore {
     /// The tables with what belongs to a task, and goes when it is gone.
     private static let companions: [Query] = [
         "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
-        "staged_body",
+        "staged_body", "partial",
     ]
 
     /// Removes a batch of the remaining data of a session's expired tasks and retried failures that

@@ -59,17 +59,18 @@ extension SessionStore {
                 limit: Self.reconnectionLookMax
             ))),
             -- In the order of the look, of which no more is read than it takes.
+            free AS MATERIALIZED (
+                SELECT l.id FROM look l
+                WHERE (
+                    SELECT coalesce(w.expires_at > clock_timestamp(), true) FROM task_owner w
+                    WHERE w.task_id = l.id) IS NOT TRUE
+                LIMIT \(limit)
+            ),
+            -- None is removed from here on, without the owner that it is given.
             found AS MATERIALIZED (
-                SELECT f.id, t.client_string
-                FROM (
-                    SELECT l.id FROM look l
-                    WHERE (
-                        SELECT coalesce(w.expires_at > clock_timestamp(), true) FROM task_owner w
-                        WHERE w.task_id = l.id) IS NOT TRUE
-                    LIMIT \(limit)
-                ) f
+                SELECT f.id, t.client_string FROM free f
                 CROSS JOIN LATERAL (
-                    SELECT x.client_string FROM task x WHERE x.id = f.id LIMIT 1) t
+                    SELECT x.client_string FROM task x WHERE x.id = f.id LIMIT 1 FOR KEY SHARE) t
             ),
             candidate AS MATERIALIZED (
                 \(PageSize.cut("SELECT * FROM found", orderedBy: "id", at: PageSize.reconnectionBytesMax))
@@ -92,10 +93,11 @@ extension SessionStore {
             )
             -- Where to go on: behind a full page, or behind all that was looked at.
             SELECT CASE
-                WHEN f.count = \(limit) OR c.count < f.count
-                    THEN (SELECT id FROM candidate ORDER BY id DESC LIMIT 1)
+                WHEN c.count < f.count THEN (SELECT id FROM candidate ORDER BY id DESC LIMIT 1)
+                WHEN x.count = \(limit) THEN (SELECT id FROM free ORDER BY id DESC LIMIT 1)
                 ELSE \(TaskListStore.selectEnd(ofLook: Self.reconnectionLookMax)) END AS next
-            FROM (SELECT count(*) FROM found) f, (SELECT count(*) FROM candidate) c
+            FROM (SELECT count(*) FROM free) x, (SELECT count(*) FROM found) f,
+                (SELECT count(*) FROM candidate) c
             """,
             """
             SELECT r.*, w.expires_at

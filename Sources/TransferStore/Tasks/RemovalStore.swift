@@ -15,8 +15,19 @@ extension RemovalStore {
         tenant: TenantID,
         id: TaskID
     ) async throws(StoreError) -> RemovalResult {
+        let others: Query = """
+            ARRAY(
+                SELECT y.id FROM resume_data y
+                WHERE y.source_task_id = \(id.uuid) AND y.id <> y.source_task_id)
+            """
         let rows = try await database.run([
+            // A submission that takes the task's bytes along is over by the last statements, which
+            // then see who has them. It locks them before its session, which may be the task's; a
+            // retry locks the session before what the task left for itself. What others got in
+            // between is found the second time.
+            Self.lockResumeData(others),
             ControlStore.lockSession(of: id, tenant),
+            Self.lockResumeData("ARRAY[\(id.uuid)] || \(others)"),
             """
             WITH target AS MATERIALIZED (
                 SELECT t.id, t.tenant_id, t.upload_is_staged, o.part_fence, o.finished_at,
@@ -49,11 +60,16 @@ extension RemovalStore {
             """,
             PartStore.selectAbandoned(where: "b.task_id = \(id.uuid)"),
         ])
-        guard let row = rows[1].first else { return .unknownTask }
+        guard let row = rows[3].first else { return .unknownTask }
         guard try row.decode("is_ended") else { return .notEnded }
         guard try !row.decode("is_in_use", as: Bool.self) else { return .inUse }
-        let parts = try rows[2].map { row throws(StoreError) in try AbandonedPart(row) }
+        let parts = try rows[4].map { row throws(StoreError) in try AbandonedPart(row) }
         return .removable(try TaskRemains(row), parts: parts)
+    }
+
+    /// Returns the statement that locks the resume data of an array of identifiers.
+    private static func lockResumeData(_ ids: Query) -> Query {
+        "SELECT 1 FROM resume_data r WHERE r.id = ANY (\(ids)) ORDER BY r.id FOR UPDATE"
     }
 
     /// Removes an ended task whose files are gone; its events stay readable.

@@ -10,6 +10,8 @@ package struct KeyStore: Sendable {
 
     /// The shortest time between two records of a key's use.
     package static let useInterval: Duration = .seconds(60)
+    /// The time after its last use for which a key counts as used lately.
+    package static let recentUse: Duration = .seconds(30 * 24 * 3600)
     /// The time for which a key is kept and listed after it was revoked or has expired.
     package static let endedRetention: Duration = .seconds(30 * 24 * 3600)
     /// The most ended keys that the creation of one removes.
@@ -59,6 +61,29 @@ extension KeyStore {
             "SELECT k.id FROM api_key k WHERE k.id = ANY (\(ids)) AND \(Self.isGood)"
         )
         return Set(try rows.map { row throws(StoreError) in try row.decode("id", as: String.self) })
+    }
+
+    /// Returns good keys that were used within ``recentUse``: the last used one of each tenant,
+    /// those used last first, then the second of each, and so on.
+    ///
+    /// It reads the keys of all tenants: once, at the start of an instance. An index would have to
+    /// be changed by each ``recordUse(ofAPIKey:)``.
+    package func recentAPIKeys(limit: Int) async throws(StoreError) -> [RecentAPIKey] {
+        try await database.fetch(
+            RecentAPIKey.self,
+            """
+            SELECT r.id, r.tenant_id, r.secret_sha256
+            FROM (
+                SELECT k.id, k.tenant_id, k.secret_sha256, k.last_used_at, row_number() OVER (
+                    PARTITION BY k.tenant_id ORDER BY k.last_used_at DESC) AS place
+                FROM api_key k
+                WHERE k.last_used_at
+                    > clock_timestamp() - \(Self.recentUse.milliseconds) * interval '1 ms'
+                    AND \(Self.isGood)
+            ) r
+            ORDER BY r.place, r.last_used_at DESC LIMIT \(limit)
+            """
+        )
     }
 
     /// Whether a key `k` is neither revoked nor expired.
@@ -135,6 +160,16 @@ extension StoredAPIKey: RowDecodable {
                 as: Int32.self
             ).map(Int.init),
             isForTests: try row.decode("is_for_tests")
+        )
+    }
+}
+
+extension RecentAPIKey: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        self.init(
+            id: try row.decode("id"),
+            tenant: try row.tenant("tenant_id"),
+            secretSHA256: try row.decode("secret_sha256")
         )
     }
 }

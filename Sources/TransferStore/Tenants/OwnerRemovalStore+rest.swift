@@ -84,23 +84,32 @@ extension OwnerRemovalStore {
         """
     }
 
-    /// Returns the statement that removes what subscriptions have had, and would get, of the owner's
-    /// own logs; those of the owner are gone with theirs.
+    /// Returns the statement that removes what subscriptions have had, and would get, of the
+    /// owner's own logs; those of the owner are gone with theirs.
+    ///
+    /// What is left are the tenant's to everything. What deleted ones have had goes with these.
     private static func removeDeliveries(of owner: RemovedOwner) -> Query {
         """
         WITH subscriber AS MATERIALIZED (
-            SELECT b.id FROM subscription b WHERE b.tenant_id = \(owner.tenant.uuid)
+            SELECT b.id, l.id AS log FROM subscription b CROSS JOIN unnest(\(owner.logs)) AS l (id)
+            WHERE b.is_living AND b.tenant_id = \(owner.tenant.uuid) AND b.client IS NULL
+                AND b.session_identifier IS NULL
+        ),
+        page AS MATERIALIZED (
+            SELECT b.id, b.log FROM subscriber b CROSS JOIN LATERAL (
+                SELECT 1 FROM delivery d
+                WHERE \(Fragment.isDelivery(of: "b.id", in: "b.log")) LIMIT 1) d
+            LIMIT \(rowsMax)
         ),
         cursor_row AS (
-            DELETE FROM delivery WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
-                AND session_id = ANY (\(owner.logs))
-            RETURNING session_id
+            DELETE FROM delivery d USING page p
+            WHERE \(Fragment.isDelivery(of: "p.id", in: "p.log"))
+            RETURNING d.session_id
         ),
         log_row AS (
             DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
                 SELECT l.row FROM subscriber b CROSS JOIN LATERAL (
-                    SELECT l.ctid AS row FROM delivery_log l
-                    WHERE l.subscription_id = b.id AND l.session_id = ANY (\(owner.logs))
+                    \(DeliveryLogStore.selectRows(of: "b.id", in: "b.log"))
                     LIMIT \(rowsMax)) l
                 LIMIT \(rowsMax)))
             RETURNING id

@@ -8,4 +8,6 @@ package struct Vitals: Sendable {
     package let pauses: PauseCounts
     /// The oldest version that may run on the schema; nil if the schema holds nothing new.
     package let schemaFloor: Int?
+    /// Whether a commit waits for a synchronous standby, seconds after its statement began.
+    package let areCommitsWaiting: Bool
 }

@@ -242,4 +242,39 @@ import TransferTestSupport
         ])
         #expect(left == [:])
     }
+
+    /// However many of the tenant's subscriptions were told of it; what deleted ones were told goes
+    /// with these.
+    @Test func whatTheTenantWasToldOfItGoesInPages() async throws {
+        let fixture = try await StoreFixture()
+        let stores = fixture.stores
+        let tenant = fixture.tenant
+        _ = try await stores.clients.putClient(tenant: tenant, id: Self.share, kind: .app)
+        try await begin(fixture)
+        while try await stores.counts.foldMoves() > 0 {}
+        let client = try #require(try await stores.clients.client(tenant: tenant, id: Self.share))
+        let log = client.log.uuid
+        _ = try await fixture.aside.execute([
+            """
+            INSERT INTO subscription (id, tenant_id, url, deleted_at)
+            SELECT gen_random_uuid(), \(tenant.uuid), 'https://hook.test/',
+                CASE WHEN n <= 2 THEN now() END
+            FROM generate_series(1, 1502) AS n
+            """,
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence)
+            SELECT b.id, \(log), 1 FROM subscription b
+            """,
+        ])
+        let told: Query = """
+            SELECT count(*) AS count FROM delivery WHERE session_id = \(log)
+            """
+        let owner = RemovedOwner.client(Self.share, log: client.log, of: tenant)
+        for left: Int64 in [502, 2, 2] {
+            _ = try await stores.ownerRemovals.advanceRemoval(of: owner)
+            #expect(try await fixture.count(told) == left)
+        }
+        try await fixture.removeOwners()
+        #expect(try await fixture.count(told) == 2)
+    }
 }

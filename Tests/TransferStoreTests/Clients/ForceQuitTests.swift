@@ -2,8 +2,9 @@ import Foundation
 import Postgres
 import Testing
 import TransferModel
-import TransferStore
 import TransferTestSupport
+
+@testable import TransferStore
 
 /// The tasks that a force-quit ends, those that it leaves unchanged, and those that a launch brings
 /// back.
@@ -358,5 +359,20 @@ import TransferTestSupport
                 """
             #expect(try await fixture.count(waiting) == 0)
         }
+    }
+
+    /// A launch that has looked at the client before another launch and another force-quit.
+    @Test func aLaunchDoesNotTakeALaterForceQuitForTheEarlierOne() async throws {
+        let fixture = try await fixture()
+        let clients = fixture.stores.clients
+        try await quit(fixture)
+        let before = try #require(
+            try await clients.client(tenant: fixture.tenant, id: Self.share)
+        )
+        try await launch(fixture)
+        try await quit(fixture)
+        #expect(try await clients.launch(before, fixture.tenant) == nil)
+        let after = try await clients.client(tenant: fixture.tenant, id: Self.share)
+        #expect(after?.lifecycle == .forceQuit)
     }
 }

@@ -201,7 +201,7 @@ import TransferTestSupport
         let rows = try await pool.execute(
             """
             SELECT sum(pg_stat_get_xact_tuples_returned(c.oid))::bigint AS count
-            FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+            FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
             """
         )
         return try rows[0].decode("count")

@@ -287,4 +287,74 @@ import TransferTestSupport
         #expect(isAwaiting)
         #expect(try await fixture.count(Self.due) == 1)
     }
+
+    /// Performs `body` while the only delivery is held, and changes the URL when it waits for that.
+    private func besideChange<Value: Sendable>(
+        of subscription: SubscriptionID,
+        _ fixture: StoreFixture,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT 1 FROM delivery FOR UPDATE")
+        async let value = body()
+        try await fixture.eventuallyWaits(for: holder)
+        try await change(subscription, fixture) { $0.url = "https://other.test/" }
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        return try await value
+    }
+
+    /// The record of the failure began before the change, and waited.
+    @Test func aFailureBesideAChangeIsThatOfTheFormerReceiver() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        let result = try await besideChange(of: id, fixture) {
+            try await fixture.fail(
+                claim,
+                retryAfter: .seconds(36_000),
+                throttle: .seconds(36_000)
+            )
+        }
+        #expect(result == .outdated)
+        #expect(try await fixture.count(Self.due) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
+    }
+
+    @Test func nothingIsAwaitedOfTheFormerReceiverBesideAChange() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        let isAwaiting = try await besideChange(of: id, fixture) {
+            try await fixture.stores.wakeUps.recordAwaitingAck(
+                claim,
+                sequence: claim.acknowledgedSequence + 1,
+                attempt: StoreFixture.attempt(status: 202, reason: nil),
+                timeout: .seconds(36_000)
+            )
+        }
+        #expect(isAwaiting)
+        #expect(try await fixture.count(Self.due) == 1)
+    }
+
+    /// The change waits for whoever counts a failure, and sees what was counted.
+    @Test func aChangeForgetsAFailureBesideIt() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT 1 FROM subscription FOR NO KEY UPDATE")
+        _ = try await holder.execute(
+            "INSERT INTO failure_streak (subscription_id, failures) VALUES (\(id.uuid), 1)"
+        )
+        async let changed: Void = change(id, fixture) { $0.url = "https://other.test/" }
+        try await fixture.eventuallyWaits(for: holder)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        try await changed
+        #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
+    }
 }

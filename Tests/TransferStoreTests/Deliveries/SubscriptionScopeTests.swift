@@ -61,4 +61,52 @@ import TransferTestSupport
         #expect(try rows[0].decode("count", as: Int64.self) == 1)
         #expect(try await fixture.claimDeliveries().count == 1)
     }
+
+    /// The statement that writes the events began before the subscription was made, and waited.
+    @Test func aSubscriptionGetsEveryEventAfterIt() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        let id = try await fixture.submit()[0]
+        let claims = try await fixture.claim()
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT 1 FROM session_progress FOR UPDATE")
+        async let ended = fixture.fetch(claims)
+        try await fixture.eventuallyWaits(for: holder)
+        let wanted = [
+            try await fixture.subscribe(),
+            try await fixture.subscribe(client: .default, session: StoreFixture.identifier),
+        ]
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        #expect(try await ended == [id])
+        let deliveries = try await fixture.claimDeliveries()
+        #expect(Set(deliveries.map(\.subscription)) == Set(wanted))
+        // Behind the creation of the task.
+        #expect(deliveries.map(\.acknowledgedSequence) == [1, 1])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aSubscriptionGetsEveryEventOfAClientAfterIt() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        let clients = fixture.stores.clients
+        _ = try await clients.suspend(tenant: fixture.tenant, id: .default)
+        let log = try #require(
+            try await clients.client(tenant: fixture.tenant, id: .default)?.log
+        )
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT 1 FROM session_progress WHERE session_id = \(log.uuid) FOR UPDATE"
+        )
+        async let terminated = clients.terminate(tenant: fixture.tenant, id: .default)
+        try await fixture.eventuallyWaits(for: holder)
+        let subscription = try await fixture.subscribe(client: .default)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        #expect(try await terminated?.lifecycle == .terminated)
+        let deliveries = try await fixture.claimDeliveries()
+        #expect(deliveries.map(\.subscription) == [subscription])
+        #expect(deliveries.map(\.session) == [log])
+        #expect(deliveries.map(\.acknowledgedSequence) == [1])
+    }
 }

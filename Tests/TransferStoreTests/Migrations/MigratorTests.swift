@@ -140,6 +140,18 @@ import TransferTestSupport
         try await aside.executeScript("DROP DATABASE \(identifier) WITH (FORCE)")
     }
 
+    @Test func refusesASearchPathWithoutASchema() async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.searchPath = "nowhere, neither"
+        }
+        let migrator = try StoreFixture.migrator()
+        let refusal = MigratorError.schemaMissing(searchPath: "nowhere, neither")
+        await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
+        await #expect(throws: refusal) { try await migrator.migrate(connection) }
+        await #expect(throws: refusal) { try await migrator.revert(1, connection) }
+        #expect("\(refusal)".contains("the search_path is nowhere, neither"))
+    }
+
     /// As a database may have it for older programs that use it too.
     @Test func knowsWhatItAppliedWhereStringsHaveBackslashes() async throws {
         let connection = try await TestDatabase.current.connection {

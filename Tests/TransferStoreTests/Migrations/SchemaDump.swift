@@ -25,7 +25,7 @@ enum SchemaDump {
         SELECT 'CREATE TYPE ' || t.typname || ' AS ENUM (' || string_agg(
             quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder) || ');' AS line
         FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid
-        WHERE t.typnamespace = current_schema()::regnamespace
+        WHERE t.typnamespace = quote_ident(current_schema())::regnamespace
         GROUP BY t.typname ORDER BY t.typname
         """
 
@@ -47,7 +47,8 @@ enum SchemaDump {
             SELECT 10000, 'CONSTRAINT ' || n.conname || ' ' || pg_get_constraintdef(n.oid)
             FROM pg_constraint n WHERE n.conrelid = c.oid
         ) p
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
+            AND c.relkind IN ('r', 'p')
             AND c.relname <> 'schema_migration' AND NOT c.relispartition
         GROUP BY c.oid, c.relname, c.reloptions, c.relkind ORDER BY c.relname
         """
@@ -55,7 +56,7 @@ enum SchemaDump {
     private static let views: Query = """
         SELECT E'\\nCREATE VIEW ' || c.relname || E' AS\\n' || pg_get_viewdef(c.oid) AS line
         FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'v'
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'v'
         ORDER BY c.relname
         """
 
@@ -65,7 +66,7 @@ enum SchemaDump {
             ' WITH (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' AS line
         FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
         JOIN pg_class p ON p.oid = i.inhparent
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r'
         ORDER BY c.relname
         """
 
@@ -73,7 +74,7 @@ enum SchemaDump {
         SELECT CASE row_number() OVER (ORDER BY i.relname) WHEN 1 THEN E'\\n' ELSE '' END
             || pg_get_indexdef(x.indexrelid) || ';' AS line
         FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-        WHERE i.relnamespace = current_schema()::regnamespace
+        WHERE i.relnamespace = quote_ident(current_schema())::regnamespace
             AND NOT EXISTS (SELECT 1 FROM pg_constraint n WHERE n.conindid = x.indexrelid)
         ORDER BY i.relname
         """

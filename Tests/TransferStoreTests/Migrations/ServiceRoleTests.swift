@@ -68,6 +68,41 @@ import TransferTestSupport
         #expect(missing.count == 2)
     }
 
+    /// Without quotes, the name of the one is that of the other.
+    @Test func aSchemaOfALikeNameIsAnother() async throws {
+        let database = TestDatabase.current
+        let aside = try await database.connection()
+        let stranger = Query.quoted(identifier: "\(database.schema)_like")
+        let schema = Query.quoted(identifier: "\(database.schema)_Like")
+        try await aside.executeScript(
+            "CREATE SCHEMA \(schema); CREATE SCHEMA \(stranger); CREATE TABLE \(stranger).secret ()"
+        )
+        let owner = try await database.connection { $0.searchPath = schema }
+        try await StoreFixture.migrator().migrate(owner)
+        try await ServiceRole(name: TestDatabase.serviceRole).grant(owner)
+        #expect(try await ServiceRole.rights(owner) != .rows)
+        let pool = database.pool {
+            $0.searchPath = schema
+            $0.actAsService()
+        }
+        let partitions = Stores(Database(pool: pool)).partitions
+        for partition in try await partitions.missingPartitions(of: .events) {
+            #expect(try await partitions.makePartition(partition))
+        }
+        #expect(try await partitions.missingPartitions(of: .events).isEmpty)
+        let rows = try await aside.execute(
+            """
+            SELECT has_table_privilege(
+                \(TestDatabase.serviceRole), \(stranger) || '.secret', 'SELECT') AS is_granted
+            """
+        )
+        #expect(try !rows[0].decode("is_granted", as: Bool.self))
+        await pool.close()
+        try await aside.executeScript(
+            "DROP SCHEMA \(schema) CASCADE; DROP SCHEMA \(stranger) CASCADE"
+        )
+    }
+
     /// What a later migration adds is for every role that serves.
     @Test func laterMigrationsGrantAgain() async throws {
         let fixture = try await StoreFixture()
@@ -115,6 +150,15 @@ import TransferTestSupport
             "REVOKE ALL ON task FROM \(Query.quoted(identifier: TestDatabase.serviceRole))"
         )
         #expect(try await StoreFixture.migrator().migrate(fixture.aside) == 0)
+        #expect(try await fixture.submit().count == 1)
+    }
+
+    @Test func functionsNeedNotBeEverybodys() async throws {
+        let fixture = try await StoreFixture()
+        let schema = Query.quoted(identifier: TestDatabase.current.schema)
+        try await fixture.aside.executeScript(
+            "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA \(schema) FROM PUBLIC"
+        )
         #expect(try await fixture.submit().count == 1)
     }
 

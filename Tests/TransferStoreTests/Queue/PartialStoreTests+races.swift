@@ -6,32 +6,151 @@ import TransferStore
 import TransferTestSupport
 
 extension PartialStoreTests {
+    /// Performs `body` beside a checkpoint of an attempt, which ends when `body` waits for it.
+    private func besideCheckpoint<Value: Sendable>(
+        of claim: TaskClaim,
+        _ fixture: StoreFixture,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await fixture.separate([claim])
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute(
+            "SELECT fence FROM attempt WHERE task_id = \(claim.task.uuid) FOR KEY SHARE"
+        )
+        _ = try await other.execute(Self.insertPartial(of: claim.task, claim.fence))
+        async let value = body()
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        await other.close()
+        return try await value
+    }
+
+    private static func insertPartial(of task: TaskID, _ partFence: Fence) -> Query {
+        """
+        INSERT INTO partial (task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
+        VALUES (\(task.uuid), \(partFence.rawValue), \(StoreFixture.bootID), 5, 10, '"1"')
+        """
+    }
+
+    private static let countOfPartials: Query = "SELECT count(*) AS count FROM partial"
+
     /// The cancellation waits for the checkpoint and does not see what it has stored.
     @Test func aCheckpointThatComesWithACancellationKeepsNoFile() async throws {
         let fixture = try await StoreFixture(connectionsMax: 4)
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.separate([claim])
-        let other = try await TestDatabase.current.connection()
-        _ = try await other.execute("BEGIN")
-        _ = try await other.execute(
-            "SELECT fence FROM attempt WHERE task_id = \(id.uuid) FOR KEY SHARE"
-        )
-        _ = try await other.execute(
-            """
-            INSERT INTO partial (
-                task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
-            VALUES (\(id.uuid), \(claim.fence.rawValue), \(StoreFixture.bootID), 5, 10, '"1"')
-            """
-        )
-        async let cancelled = fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
-        try await fixture.eventuallyWaits(for: other)
-        _ = try await other.execute("COMMIT")
-        #expect(try await cancelled?.state == .cancelled)
-        await other.close()
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 1)
+        let cancelled = try await besideCheckpoint(of: claim, fixture) {
+            try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
+        }
+        #expect(cancelled?.state == .cancelled)
+        #expect(try await fixture.count(Self.countOfPartials) == 1)
         #expect(try await fixture.stores.parts.keptParts([(id, claim.fence)]).isEmpty)
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
+        #expect(try await fixture.count(Self.countOfPartials) == 0)
+    }
+
+    /// The end waits for the checkpoint, and sees what it has stored.
+    @Test(arguments: [(true, false), (false, false), (false, true)])
+    func aCheckpointThatComesWithAnEndLeavesNoRow(isFetched: Bool, reports: Bool) async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        let stores = fixture.stores
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let end = AttemptEnd(
+            task: id,
+            fence: claim.fence,
+            outcome: isFetched
+                ? .fetched(StoreFixture.result, part: claim.fence) : .failed(StoreFixture.failure),
+            bytesReceived: 600,
+            partial: reports ? StoreFixture.progress(of: id, fence: claim.fence).checkpoint : nil
+        )
+        let ended = try await besideCheckpoint(of: claim, fixture) {
+            try await stores.completions.end([end])
+        }
+        #expect(ended == [id])
+        #expect(try await fixture.count(Self.countOfPartials) == 0)
+        try await fixture.checkInvariants()
+        guard !isFetched else { return }
+        let result = try await stores.retries.retryTask(
+            tenant: fixture.tenant,
+            id: id,
+            hasBody: false
+        )
+        guard case .answered = result else {
+            Issue.record("not retried: \(result)")
+            return
+        }
+        #expect(try await fixture.claim().map { $0.partial?.partFence } == [claim.fence])
+        try await fixture.checkInvariants()
+    }
+
+    /// No end leaves one; if there is one all the same, its file is given up.
+    @Test func aPartOfAnEndedTaskStopsNoRetry() async throws {
+        let fixture = try await StoreFixture()
+        let operations = fixture.stores.bulkOperations
+        try await fixture.submit()
+        let claim = try await fixture.claim()[0]
+        try await fixture.end(claim, .failed(StoreFixture.failure), leaving: 600)
+        let stray = fixture.worker.reserve(1).first
+        _ = try await fixture.aside.execute(Self.insertPartial(of: claim.task, stray))
+        let begun = try await operations.beginBulkOperation(
+            .retry,
+            on: BulkOperation.Verb.retry.statesDefault,
+            of: fixture.session(),
+            tenant: fixture.tenant
+        )
+        var isMore = true
+        while isMore {
+            isMore = false
+            for operation in try await operations.runningBulkOperations(of: fixture.tenant)
+            where try await operations.advanceBulkOperation(operation, bodies: []) {
+                isMore = true
+            }
+        }
+        let ended = try await operations.bulkOperation(tenant: fixture.tenant, id: begun.id)
+        #expect(ended?.state == .completed)
+        #expect(try await fixture.claim().map { $0.partial?.partFence } == [claim.fence])
+        #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [stray])
+        try await fixture.checkInvariants()
+    }
+
+    /// The submission has taken the bytes when the removal gets to them.
+    @Test func aTaskWhoseBytesAreBeingTakenIsNotRemoved() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        let stores = fixture.stores
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await stores.parts.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        let token = ResumeDataID(UUID())
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        // Its worker has stopped.
+        _ = try await fixture.aside.execute("DELETE FROM revocation")
+        let next = try await fixture.submit()[0]
+        let submission = try await TestDatabase.current.connection()
+        _ = try await submission.execute("BEGIN")
+        _ = try await submission.execute(
+            """
+            WITH used AS (DELETE FROM resume_data WHERE id = \(token.uuid) RETURNING *)
+            INSERT INTO partial (
+                task_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total, validator)
+            SELECT \(next.uuid), part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                validator
+            FROM used
+            """
+        )
+        async let begun = stores.removals.beginRemoval(tenant: fixture.tenant, id: id)
+        try await fixture.eventuallyWaits(for: submission)
+        // Its session comes behind the bytes, and is the same.
+        _ = try await submission.execute("SELECT 1 FROM session_progress FOR UPDATE NOWAIT")
+        _ = try await submission.execute("COMMIT")
+        await submission.close()
+        let result = try await begun
+        guard case .inUse = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(try await fixture.claim().map { $0.partial?.partFence } == [claim.fence])
+        try await fixture.checkInvariants()
     }
 
     @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {

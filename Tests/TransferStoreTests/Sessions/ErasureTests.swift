@@ -280,4 +280,36 @@ import TransferTestSupport
         #expect(left == 0)
         #expect(try await sessions(fixture) == 2)
     }
+
+    @Test func whatADeletedSubscriptionWasToldGoesWithIt() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe(client: .default, session: Self.hidden)
+        let deleted = try await fixture.subscribe()
+        let id = try await fixture.submit(1, to: Self.hidden)[0]
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.count == 2)
+        for claim in claims { _ = try await fixture.fail(claim) }
+        let isDeleted = try await fixture.stores.subscriptions.deleteSubscription(
+            tenant: fixture.tenant,
+            id: deleted
+        )
+        #expect(isDeleted)
+        try await invalidate(fixture, Self.hidden)
+        _ = try await fixture.aside.execute(
+            "UPDATE erasure SET begun_at = now() - interval '61 minutes'"
+        )
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [id])
+        try await fixture.stores.erasure.erase([id])
+        #expect(try await sessions(fixture) == 1)
+        func told() async throws -> [Int64] {
+            [
+                try await fixture.count("SELECT count(*) AS count FROM delivery"),
+                try await fixture.count("SELECT count(*) AS count FROM delivery_log"),
+                try await fixture.count("SELECT count(*) AS count FROM delivery_attempt"),
+            ]
+        }
+        #expect(try await told() == [1, 1, 1])
+        while try await fixture.stores.retention.pruneSubscriptions(deletedBefore: .zero) {}
+        #expect(try await told() == [0, 0, 0])
+    }
 }

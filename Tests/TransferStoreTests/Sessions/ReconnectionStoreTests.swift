@@ -221,4 +221,22 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 0)
         try await fixture.checkInvariants()
     }
+
+    /// A removal removes the owners that it sees.
+    @Test func aTaskThatIsBeingRemovedGetsNoOwner() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(3)
+        let removal = try await TestDatabase.current.connection()
+        _ = try await removal.execute("BEGIN")
+        _ = try await removal.execute("DELETE FROM task WHERE id = \(ids[1].uuid)")
+        async let taken = reconnect(fixture, limit: 2)
+        try await fixture.eventuallyWaits(for: removal)
+        _ = try await removal.execute("COMMIT")
+        await removal.close()
+        let first = try await taken
+        #expect(first.items.map(\.id) == [ids[0]])
+        #expect(first.next == ids[1])
+        #expect(try await reconnect(fixture, after: first.next).items.map(\.id) == [ids[2]])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 2)
+    }
 }

@@ -33,7 +33,7 @@ package struct PageMeter: Sendable {
             SELECT string_agg(format('ALTER TABLE %I SET (autovacuum_enabled = off)', relname), ';')
                 AS script
             FROM pg_class
-            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+            WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'r'
             """
         )
         try await connection.executeScript(rows[0].decode("script"))
@@ -69,7 +69,7 @@ package struct PageMeter: Sendable {
         let rows = try await pool.execute(
             """
             SELECT c.relname, pg_stat_get_xact_blocks_fetched(c.oid) AS count
-            FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+            FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace
                 AND pg_stat_get_xact_blocks_fetched(c.oid) > 0
             """
         )
