@@ -29,6 +29,30 @@ import TransferTestSupport
         #expect(failures.allSatisfy { $0.isUnavailable && $0.isRetryable })
     }
 
+    @Test func everySegmentInFlightIsToldTheReasonOfTheServer() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let other = try await TestDatabase.current.connection()
+        let pid = try await processID(connection)
+        let held = try await HeldStatement()
+        let sentBefore = await connection.segmentCount
+        async let first = connection.execute(held.query)
+        async let second = connection.execute(held.query)
+        try await held.waitUntilReached()
+        try await eventually("both are sent") {
+            await connection.segmentCount == sentBefore + 2
+        }
+        _ = try await other.execute("SELECT pg_terminate_backend(\(pid))")
+        var reasons: [String] = []
+        do { _ = try await first } catch {
+            reasons.append(try #require(error as? PostgresError).reason)
+        }
+        do { _ = try await second } catch {
+            reasons.append(try #require(error as? PostgresError).reason)
+        }
+        let reason = "terminating connection due to administrator command"
+        #expect(reasons == [reason, reason])
+    }
+
     @Test func idleConnectionNoticesItsEnd() async throws {
         let connection = try await TestDatabase.current.connection()
         let other = try await TestDatabase.current.connection()

@@ -203,6 +203,26 @@ import TransferTestSupport
         }
     }
 
+    @Test func idleConnectionThatIsDoubtedIsReplaced() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        let first = try await backend(of: pool)
+        #expect(try await backend(of: pool) == first)
+        pool.doubt()
+        #expect(try await backend(of: pool) != first)
+    }
+
+    @Test func doubtedConnectionInUseIsGivenUpUnlessItAnswers() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        let held = try await HeldStatement()
+        let query = held.query
+        let waiting = Task { try await pool.execute(query) }
+        try await held.waitUntilReached()
+        pool.doubt(patience: .milliseconds(1))
+        let failure = await #expect(throws: PostgresError.self) { try await waiting.value }
+        #expect(failure?.code == .deadlineExceeded)
+        #expect(try await pool.execute("SELECT 1 AS one").count == 1)
+    }
+
     /// Makes the session of the next statement take no changes, as that of a standby.
     private func makeReadOnly(_ pool: ConnectionPool) async throws {
         _ = try await pool.execute(

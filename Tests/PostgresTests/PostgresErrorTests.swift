@@ -16,6 +16,21 @@ import Testing
         #expect(error.isUnavailable == isUnavailable)
     }
 
+    /// PostgreSQL has no code for it.
+    @Test(arguments: [
+        ("could not extend file \"base/5/1\": Disk quota exceeded", "XX000", true),
+        ("could not extend file \"base/5/1\": Disk quota exceeded; hint: Free it.", "XX000", true),
+        ("could not extend file \"base/5/1\": Plattenkontingent überschritten", "XX000", false),
+        ("invalid page in block 7", "XX001", false),
+    ])
+    func aQuotaIsALackOfSpace(details: String, sqlState: String, lacksSpace: Bool) {
+        let error = PostgresError(.server, "refused", details: details, sqlState: sqlState)
+        #expect(error.isInternal)
+        #expect(error.lacksSpace == lacksSpace)
+        #expect(error.isUnavailable == lacksSpace)
+        #expect(error.isRetryable == lacksSpace)
+    }
+
     @Test(arguments: PostgresError.Code.allCases.filter { $0 != .server })
     func codeDecides(code: PostgresError.Code) {
         let error = PostgresError(code, "some cause")

@@ -186,6 +186,13 @@ extension Connection {
         }
     }
 
+    /// Gives the oldest segment in flight, if there is one, no more than `patience` from now on.
+    func doubt(patience: Duration) {
+        let latest = ContinuousClock.now.advanced(by: patience)
+        inFlight.updateFirst { $0.deadline = min($0.deadline ?? latest, latest) }
+        armDeadline()
+    }
+
     /// Closes the session if it is to be closed and no answer is due any more.
     func endIfDrained() {
         guard case .closing = state, inFlight.isEmpty, waiting.isEmpty else { return }
@@ -215,6 +222,9 @@ extension Connection {
 
     private func failSegments(_ code: PostgresError.Code, _ summary: String, details: String) {
         var code = code
+        // The oldest segment has the server's last message, of which libpq may keep no text.
+        let last = inFlight.first?.failure.flatMap { $0.isEndOfSession ? $0.details : nil }
+        let details = details.isEmpty ? last ?? "" : details
         while let segment = inFlight.popFirst() {
             // The server's last message, such as a shutdown, tells more than a closed socket.
             let known = segment.failure

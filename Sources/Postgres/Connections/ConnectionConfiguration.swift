@@ -20,6 +20,11 @@ package struct ConnectionConfiguration: Sendable {
     /// It is 35 s unless set, which lets the server's own timeout expire first. The wait counts
     /// from the answer to the segment ahead of it on the connection, if there is one.
     package var queryDeadline: Duration = .seconds(35)
+    /// The longest time for which sent data may stay unacknowledged before the kernel gives up the
+    /// connection; 20 s unless the URL or this sets another. A socket of this machine has none.
+    package var tcpUserTimeout: Duration = .seconds(20)
+    /// Whether a server is taken that is no standby although sessions with it are read-only.
+    package var takesReadOnlyPrimary = false
     /// The ``queryDeadline`` of a script for `executeScript`; 10 min unless set.
     package var scriptDeadline: Duration = .seconds(600)
     /// The name shown in `pg_stat_activity`, unless the URL sets another.
@@ -191,12 +196,12 @@ extension ConnectionConfiguration {
         var list: [(keyword: String, value: String)] = [
             // Otherwise encryption by Kerberos is tried first, at the cost of a look at its cache.
             ("gssencmode", "disable"),
-            // A vanished peer is noticed within about 25 s, unanswered sent data within 20 s.
+            // A vanished peer is noticed within about 25 s.
             ("keepalives", "1"),
             ("keepalives_idle", "10"),
             ("keepalives_interval", "5"),
             ("keepalives_count", "3"),
-            ("tcp_user_timeout", "20000"),
+            ("tcp_user_timeout", "\(Int64(tcpUserTimeout / .milliseconds(1)))"),
             ("application_name", applicationName),
             // Of several hosts a standby is passed over. A server says at once which it is; before
             // PostgreSQL 14, and through some poolers, libpq asks (manual, "Parameter Key Words").
@@ -210,6 +215,7 @@ extension ConnectionConfiguration {
         if Self.secondsGiven(in: parameters) == 0 {
             list.append(("connect_timeout", "\(Self.hostSecondsDefault)"))
         }
+        if takesReadOnlyPrimary { list.append(("target_session_attrs", "primary")) }
         return list
     }
 

@@ -57,11 +57,31 @@ package struct PostgresError: Error, Equatable, Sendable {
     /// The SQLSTATE of a change on a standby, or in a session that is read-only otherwise.
     private static let readOnlyState = "25006"
 
+    /// Whether the server has ended the session with this error, as at its shutdown.
+    var isEndOfSession: Bool {
+        guard code == .server, let sqlState else { return false }
+        // Operator intervention, connection exceptions, and a transaction that was idle too long.
+        return sqlState.hasPrefix("57P") || sqlState.hasPrefix("08") || sqlState == "25P03"
+    }
+
     /// Whether nothing can be changed in the session, for example on a standby after a failover.
     var isReadOnly: Bool { code == .server && sqlState == Self.readOnlyState }
 
-    /// Whether the server has refused something because its disk is full.
-    package var lacksSpace: Bool { sqlState == "53100" }
+    /// Whether the server has refused something because its disk is full, or its quota of it used
+    /// up.
+    ///
+    /// PostgreSQL has no code for a quota, only the system's words, and those may be of another
+    /// language: then it is one of its troubles (``isInternal``).
+    package var lacksSpace: Bool {
+        sqlState == "53100" || isInternal && details.firstRange(of: Self.quotaUsedUp) != nil
+    }
+
+    /// What strerror(3) says of `EDQUOT`.
+    private static let quotaUsedUp = ": Disk quota exceeded"
+
+    /// Whether the server has failed for a reason of its own, which says nothing of the statements:
+    /// class XX, for a defect, for damaged data, and for what the system refuses it without a code.
+    package var isInternal: Bool { code == .server && sqlState?.hasPrefix("XX") ?? false }
 
     /// The server's or libpq's own reason, in one short line.
     ///
@@ -94,7 +114,7 @@ package struct PostgresError: Error, Equatable, Sendable {
         switch code {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted: true
         case .poolClosed, .cancelled, .encoding, .decoding: false
-        case .server: Self.isRetryable(sqlState: sqlState ?? "")
+        case .server: lacksSpace || Self.isRetryable(sqlState: sqlState ?? "")
         }
     }
 
@@ -107,7 +127,7 @@ package struct PostgresError: Error, Equatable, Sendable {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted, .poolClosed:
             true
         case .cancelled, .encoding, .decoding: false
-        case .server: Self.isUnavailable(sqlState: sqlState ?? "")
+        case .server: lacksSpace || Self.isUnavailable(sqlState: sqlState ?? "")
         }
     }
 

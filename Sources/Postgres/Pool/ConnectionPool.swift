@@ -16,6 +16,12 @@ package final class ConnectionPool: Sendable {
     package static let depthMaxDefault = 4
     /// The interval at which idle connections are checked: whether they work, and take changes.
     static let pingInterval: Duration = .seconds(10)
+    /// The longest wait for the answer to such a check.
+    static let pingDeadline: Duration = .seconds(5)
+    /// The default of the time that connections in use have to answer after ``doubt(patience:)``.
+    ///
+    /// It is longer than any wait for a lock.
+    package static let doubtPatienceDefault: Duration = .seconds(10)
     /// The number of bytes sent at once after which a connection is closed.
     ///
     /// libpq's buffer grows to the longest statement and never shrinks, and so does the server's
@@ -160,6 +166,23 @@ package final class ConnectionPool: Sendable {
         await close()
     }
 
+    /// Replaces connections that may lead nowhere, after another one to the server was found to.
+    ///
+    /// A network or a pooler that has forgotten a connection tells nobody, and seldom forgets one
+    /// alone. The idle ones are closed; those in use are given up unless they answer in `patience`.
+    package func doubt(patience: Duration = doubtPatienceDefault) {
+        perform { state in
+            var actions: [Machine.Action] = []
+            for id in state.machine.takeIdle() { actions += state.machine.retired(id) }
+            return actions
+        }
+        for connection in state.withLock({ Array($0.connections.values) }) {
+            connection.loop.execute {
+                connection.assumeIsolated { $0.doubt(patience: patience) }
+            }
+        }
+    }
+
     /// Refuses callers from now on and waits until those being served have finished.
     package func close() async {
         for effect in effects(of: { $0.machine.close() }) {
@@ -260,16 +283,25 @@ extension ConnectionPool {
                 state.connections[id].map { (id, $0) }
             }
         }
-        for (id, connection) in idle {
-            do throws(PostgresError) {
-                let rows = try await connection.execute(
+        await withDiscardingTaskGroup { pings in
+            // At once: behind a silent one, the others would count as in use meanwhile.
+            for (id, connection) in idle { pings.addTask { await self.ping(connection, id) } }
+        }
+    }
+
+    private func ping(_ connection: Connection, _ id: Machine.ConnectionID) async {
+        do throws(PostgresError) {
+            let results = try await connection.submit(
+                .queries([
                     "SELECT current_setting('transaction_read_only')::boolean AS is_read_only"
-                )
-                let isReadOnly = try rows.first?.decode("is_read_only", as: Bool.self) ?? false
-                released(id, after: isReadOnly ? PostgresError.readOnly : nil)
-            } catch {
-                released(id, after: error)
-            }
+                ]),
+                timeout: Self.pingDeadline
+            )
+            let isReadOnly =
+                try results.first?.first?.decode("is_read_only", as: Bool.self) ?? false
+            released(id, after: isReadOnly ? PostgresError.readOnly : nil)
+        } catch {
+            released(id, after: error)
         }
     }
 

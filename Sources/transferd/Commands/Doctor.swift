@@ -30,7 +30,13 @@ struct Doctor: AsyncParsableCommand {
                     loop: database.loop
                 )
                 let store = Database(pool: pool)
-                let version = try await store.serverVersion()
+                let version: String
+                do {
+                    version = try await store.serverVersion()
+                } catch {
+                    if let cause = await database.readOnlySetting() { throw cause }
+                    throw error
+                }
                 let lossySettings = try await store.lossySettings()
                 await pool.close()
                 print("ok    PostgreSQL \(version) (\(kind))")
@@ -42,6 +48,7 @@ struct Doctor: AsyncParsableCommand {
                     try await migrator.pendingCount($0)
                 }
                 print("ok    \(pending) migrations to be applied by the next start")
+                try await database.checkCommits()
                 // Before that, a private cluster may lack the role.
                 if pending == 0 { try await checkRights(database) }
                 try checkContainers(database.location)

@@ -125,7 +125,8 @@ struct DatabaseServer: Sendable {
         try await withConnection(url.map(configuration(past:)) ?? ownerConfiguration, body)
     }
 
-    private func withConnection<Result>(
+    /// Runs `body` with a connection of its own that is made by a configuration.
+    func withConnection<Result>(
         _ configuration: ConnectionConfiguration,
         _ body: (Connection) async throws -> Result
     ) async throws -> Result {

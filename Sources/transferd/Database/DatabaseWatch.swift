@@ -1,4 +1,5 @@
 import Logging
+import Postgres
 import ServiceLifecycle
 import TransferEngine
 import TransferStore
@@ -18,6 +19,8 @@ struct DatabaseWatch: Service {
     let logger: Logger
     /// Starts the database again if it is ours to start.
     let revive: @Sendable () async throws -> Void
+    /// Called when the database answers on a new connection after the last one was lost.
+    let onSilenceEnd: @Sendable () -> Void
     /// Called, perhaps repeatedly, when the schema no longer fits this program.
     let onOutdated: @Sendable (SchemaMovedOn) -> Void
 
@@ -27,7 +30,9 @@ struct DatabaseWatch: Service {
 
     private func watch() async {
         var revivedAt = ContinuousClock.now
+        var answeredAt = ContinuousClock.now
         var isFailing = false
+        var hasLostConnection = false
         while !Task.isCancelled {
             do throws(StoreError) {
                 let vitals = try await workers.vitals(
@@ -38,24 +43,41 @@ struct DatabaseWatch: Service {
                     onOutdated(SchemaMovedOn(version: version, floor: floor))
                 }
                 if isFailing { logger.notice("the database answers again") }
-                isFailing = false
+                if hasLostConnection { onSilenceEnd() }
+                (answeredAt, isFailing, hasLostConnection) = (.now, false, false)
             } catch {
                 if Task.isCancelled { return }
-                monitor.failed(error.reason)
-                if !isFailing {
-                    logger.warning(
-                        "the database is away",
-                        metadata: ["error": "\(String(reflecting: error))"]
-                    )
-                }
-                isFailing = true
-                if .now - revivedAt > Self.reviveInterval {
-                    revivedAt = .now
-                    await reviveDatabase()
+                let isLoss = Self.isLoss(error)
+                if isLoss { hasLostConnection = true }
+                // The next check may be answered, on another connection or once there is less load.
+                let mayPass = isLoss || error.isContended
+                if !mayPass || .now - answeredAt > HealthMonitor.silenceMax {
+                    tell(of: error, again: isFailing)
+                    isFailing = true
+                    if .now - revivedAt > Self.reviveInterval {
+                        revivedAt = .now
+                        await reviveDatabase()
+                    }
                 }
             }
             do { try await Task.sleep(for: Self.interval) } catch { return }
         }
+    }
+
+    /// Tells the monitor, and the log unless it was told before.
+    private func tell(of error: StoreError, again: Bool) {
+        monitor.failed(error.reason)
+        guard !again else { return }
+        logger.warning(
+            "the database is away",
+            metadata: ["error": "\(String(reflecting: error))"]
+        )
+    }
+
+    /// Whether there was a connection and no answer, for want of time or at its end.
+    private static func isLoss(_ error: StoreError) -> Bool {
+        guard case .unavailable(let failure) = error else { return false }
+        return [.deadlineExceeded, .connectionLost].contains(failure.code)
     }
 
     private func reviveDatabase() async {

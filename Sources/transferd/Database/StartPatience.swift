@@ -61,8 +61,8 @@ struct StartPatience: Sendable {
         case StoreError.unavailable: true
         case StoreError.defect(let error): isGrantedLater(error.sqlState ?? "")
         // Those workers end sooner or later: by then the orchestrator has stopped them. And the owner
-        // of the schema may be about to migrate it.
-        case MigratorError.workersLive, MigratorError.ownerNeeded: true
+        // of the schema may be about to make or to migrate it.
+        case MigratorError.workersLive, MigratorError.ownerNeeded, MigratorError.schemaMissing: true
         case MigratorError.failed(_, let error): mendsItself(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
         // There is space again once files are removed, and a file system is often remounted.

@@ -32,6 +32,8 @@ final class HealthMonitor: Sendable {
         var obstacle: String?
         var workers: Int?
         var pauses = PauseCounts()
+        /// Whether commits wait for a synchronous standby that does not answer.
+        var areCommitsWaiting = false
         /// Returns whether the database refuses changes because it has no space left.
         var lacksSpace: @Sendable () -> Bool = { false }
         /// The engine; nil on an instance that runs no tasks.
@@ -48,10 +50,22 @@ final class HealthMonitor: Sendable {
         }
 
         var isDatabaseFull: Bool { isDatabaseUp && lacksSpace() }
+
+        /// The reason why the database answers and takes no changes; nil if it takes them.
+        var refusal: String? {
+            if isDatabaseFull { return HealthMonitor.fullReason }
+            return isDatabaseUp && areCommitsWaiting ? HealthMonitor.commitsReason : nil
+        }
     }
 
     /// What is told of a database that answers and refuses changes.
     private static let fullReason = "the database has no space left"
+    /// What is told of a database that answers while no commit ends.
+    private static let commitsReason = """
+        commits do not finish: they wait for a synchronous standby (synchronous_standby_names)
+        """
+    /// What is told of a database that fails to store how attempts have ended.
+    private static let failingReason = "the database fails to store results; its log says why"
 
     private let state = Mutex(State())
     private let startedAt = ContinuousClock.now
@@ -65,7 +79,7 @@ final class HealthMonitor: Sendable {
             guard case .running = state.phase, state.isDatabaseUp else {
                 return .notReady(reason: state.obstacle.map { "starting: \($0)" } ?? "starting")
             }
-            return state.isDatabaseFull ? .notReady(reason: Self.fullReason) : .ready
+            return state.refusal.map { .notReady(reason: $0) } ?? .ready
         }
     }
 
@@ -107,6 +121,7 @@ final class HealthMonitor: Sendable {
             state.failure = nil
             state.workers = vitals.workers
             state.pauses = vitals.pauses
+            state.areCommitsWaiting = vitals.areCommitsWaiting
         }
     }
 
@@ -129,13 +144,16 @@ final class HealthMonitor: Sendable {
     ) -> HealthReport {
         state.withLock { state in
             let isDatabaseFull = state.isDatabaseFull
+            let isDatabaseFailing = state.isDatabaseUp && (state.engine?.isAnyEndFailed ?? false)
             return HealthReport(
                 version: version,
                 libcurl: libcurl,
                 roles: roles,
                 isDatabaseUp: state.isDatabaseUp,
                 isDatabaseFull: isDatabaseFull,
-                databaseReason: state.databaseReason ?? (isDatabaseFull ? Self.fullReason : nil),
+                isDatabaseFailing: isDatabaseFailing || state.refusal != nil,
+                databaseReason: state.databaseReason ?? state.refusal
+                    ?? (isDatabaseFailing ? Self.failingReason : nil),
                 signals: signals,
                 databaseClockAhead: state.engine?.databaseClockAhead,
                 shortages: state.engine?.shortages.current ?? [],

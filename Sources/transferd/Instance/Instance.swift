@@ -32,7 +32,7 @@ struct Instance: Sendable {
     init(
         _ configuration: ServerConfiguration,
         database: Database,
-        lifeline: Database,
+        lifeline: Lifeline,
         container: Container?,
         secrets: SecretBox?,
         pruner: Pruner?,
@@ -54,7 +54,7 @@ struct Instance: Sendable {
         let settings = EngineConfiguration(configuration, egress: egress)
         let lock = InstanceLock(in: configuration.database.dataDirectory)
         let identity = try await patience.outwait {
-            try await WorkerStore(lifeline).register(settings, lock, roles)
+            try await WorkerStore(lifeline.database).register(settings, lock, roles)
         }
         var parts = control.services
         let dispatch =
@@ -76,7 +76,7 @@ struct Instance: Sendable {
                 settings,
                 identity,
                 database: database,
-                lifeline: lifeline,
+                lifeline: lifeline.database,
                 container: container,
                 secrets: secrets,
                 removals: pruner.removals,
@@ -89,7 +89,7 @@ struct Instance: Sendable {
             runner = worker
         }
         leaseKeeper = Self.leaseKeeper(
-            WorkerStore(lifeline),
+            lifeline,
             identity,
             settings,
             roles,
@@ -102,7 +102,7 @@ struct Instance: Sendable {
 
     /// Returns a keeper of the lease, whose loss ends what `engine` runs.
     private static func leaseKeeper(
-        _ workers: WorkerStore,
+        _ lifeline: Lifeline,
         _ identity: WorkerIdentity,
         _ settings: EngineConfiguration,
         _ roles: Set<InstanceRole>,
@@ -111,7 +111,8 @@ struct Instance: Sendable {
         _ logger: Logger
     ) -> LeaseKeeper {
         LeaseKeeper(
-            workers: workers,
+            workers: WorkerStore(lifeline.database),
+            pulse: WorkerStore(lifeline.pulse),
             identity: identity,
             configuration: settings,
             leasesShards: roles.contains(.worker),

@@ -105,7 +105,7 @@ final class ServiceStart: Sendable {
         let instance = try await Instance(
             configuration,
             database: database,
-            lifeline: lifeline.database,
+            lifeline: lifeline,
             container: container,
             secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
@@ -129,13 +129,15 @@ final class ServiceStart: Sendable {
         services.append(TaskCounter(counts: CountStore(database), logger: logger))
         if roles.contains(.api) { services.append(trail) }
         services += instance.services
+        let clientAPI: TransferAPI? = try container.flatMap {
+            roles.contains(.api)
+                ? try api(APIStores(database), $0, settings.secrets, instance, trail) : nil
+        }
+        if let clientAPI { services.append(KeyRecall(api: clientAPI, logger: logger)) }
         let parts = Parts(
-            api: try container.flatMap {
-                roles.contains(.api)
-                    ? try api(APIStores(database), $0, settings.secrets, instance, trail) : nil
-            },
+            api: clientAPI,
             work: Part("work", services, logger: logger, onEnd: onEnd),
-            base: base(server, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
+            base: base(server, pool, lifeline, instance.leaseKeeper, settings.schemaVersion)
         )
         state.withLock { $0.parts = parts }
         return parts
@@ -146,10 +148,16 @@ final class ServiceStart: Sendable {
         guard configuration.roles.contains(.api) || configuration.roles.contains(.worker) else {
             return nil
         }
-        return try Container(
+        let container = try Container(
             directory: server.location.containers,
             besideDatabaseIn: server.isPrivate ? server.location.dataDirectory : nil
         )
+        if container.isSmall {
+            logger.warning(
+                "the disk is small for a private database and files: use 1 GiB, or DATABASE_URL"
+            )
+        }
+        return container
     }
 
     /// Returns the database over a pool, after the monitor was told to ask it.
@@ -181,18 +189,24 @@ final class ServiceStart: Sendable {
 
     private func base(
         _ server: DatabaseServer,
+        _ pool: ConnectionPool,
         _ lifeline: Lifeline,
         _ leaseKeeper: LeaseKeeper?,
-        version: Int
+        _ version: Int
     ) -> Part {
         var services: [any Service] = [
             PoolService(pool: lifeline.pool),
+            PoolService(pool: lifeline.pulsePool),
             DatabaseWatch(
-                workers: WorkerStore(lifeline.database),
+                workers: WorkerStore(lifeline.pulse),
                 version: version,
                 monitor: monitor,
                 logger: logger,
                 revive: { try await server.revive() },
+                onSilenceEnd: {
+                    pool.doubt()
+                    lifeline.pool.doubt()
+                },
                 onOutdated: { [onEnd] in onEnd($0) }
             ),
         ]

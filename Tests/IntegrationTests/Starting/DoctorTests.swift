@@ -36,6 +36,50 @@ import TransferTestSupport
         #expect(await service.terminate() == 0)
     }
 
+    @Test func tellsASettingOfTheRoleFromAStandby() async throws {
+        let cluster = try DataDirectory()
+        let service = try await ServiceProcess(in: cluster)
+        let aside = try await TestDatabase.connection(to: cluster.databaseURL)
+        try await aside.executeScript(
+            """
+            CREATE ROLE reader SUPERUSER LOGIN;
+            ALTER ROLE reader SET default_transaction_read_only = on
+            """
+        )
+        let checks = try await Self.run(
+            [
+                "--database-url", "host=\(cluster.path)/run user=reader dbname=postgres",
+            ] + cluster.options
+        )
+        #expect(checks.status == 1)
+        #expect(checks.output.contains("sessions of the role reader are read-only"))
+        #expect(checks.output.contains("ALTER ROLE reader SET"))
+        await aside.close()
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func failsWhereNoCommitFinishes() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        try await aside.executeScript("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        _ = try await aside.execute("SELECT pg_reload_conf()")
+        try await eventually("the server has read it") {
+            let rows = try await aside.execute(
+                "SELECT current_setting('synchronous_standby_names') AS value"
+            )
+            return try rows[0].decode("value", as: String.self) == "nobody"
+        }
+        let checks = try await Self.run(directory.options)
+        #expect(checks.status == 1)
+        #expect(checks.output.contains("fails a commit did not finish within 5 s"))
+        #expect(checks.output.contains("synchronous_standby_names"))
+        try await aside.executeScript("ALTER SYSTEM RESET synchronous_standby_names")
+        _ = try await aside.execute("SELECT pg_reload_conf()")
+        await aside.close()
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func warnsOfSettingsThatLoseWhatWasCommitted() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)

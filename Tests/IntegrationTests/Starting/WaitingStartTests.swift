@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Postgres
 import Testing
+import TransferStore
 import TransferTestSupport
 import TransferWire
 
@@ -114,6 +115,10 @@ import TransferWire
         #expect(await waiting.process.status() == 0)
         await aside.close()
         #expect(await service.terminate() == 0)
+    }
+
+    @Test func aSchemaThatNobodyHasMadeYetIsWaitedFor() {
+        #expect(StartPatience.mendsItself(MigratorError.schemaMissing(searchPath: "later")))
     }
 
     @Test func endsInOrderWhileItWaits() async throws {

@@ -1,0 +1,40 @@
+import Logging
+import ServiceLifecycle
+import TransferHTTP
+
+/// The service that tells the API, soon after the start, which keys were used lately.
+///
+/// Nothing waits for it: until then, keys are looked up like any that are new to the instance.
+struct KeyRecall: Service {
+    /// The pause after the first failure of the database; each further one is twice as long.
+    static let retryPause: Duration = .seconds(1)
+    /// The longest pause, since a look reads the keys of all tenants.
+    static let retryPauseMax: Duration = .seconds(60)
+
+    let api: TransferAPI
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await recall() }
+        // The end of a service is the end of its group. It throws if that is cancelled already.
+        try? await gracefulShutdown()
+    }
+
+    private func recall() async {
+        var pause = Self.retryPause
+        while !Task.isCancelled {
+            do {
+                return try await api.recallKeys()
+            } catch {
+                if Task.isCancelled { return }
+                logger.warning(
+                    "keys used lately are not known yet",
+                    metadata: ["error": "\(error)"]
+                )
+            }
+            // A cancelled pause is the end of the loop.
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.retryPauseMax)
+        }
+    }
+}
