@@ -20,7 +20,13 @@ struct GuardCost {
     /// The parts, with what the symbols of their code contain and those of no other; the first two
     /// have a bound of 3 % together.
     private static let parts = [
-        ("keys", ["Authenticator", "PresentedKey", "KeyWatch", "WrongKeyThrottle", "RouteScopes"]),
+        (
+            "keys",
+            [
+                "Authenticator", "PresentedKey", "KnownKeys", "KeyWatch", "WrongKeyThrottle",
+                "RouteScopes",
+            ]
+        ),
         (
             "egress guard",
             [

@@ -91,6 +91,12 @@ struct Problem: Error, Sendable {
         "This instance does not answer clients; others do."
     )
 
+    /// The problem of a submission while the disk of the private database has little space left.
+    static let databaseNearlyFull = Problem(
+        .unavailable,
+        "The disk of the database is nearly full: no new tasks until there is space."
+    )
+
     /// The problem of a request that exceeds a quota of the tenant.
     init(_ quota: Quota) {
         self.init(
@@ -184,7 +190,12 @@ extension Problem {
     /// The problem that a client is told when storage cannot be used now, at a place that no client
     /// has chosen.
     init(_ error: StorageError, in container: Container) {
-        switch container.failure(of: error, isChosen: false).shortage {
+        let failure = container.failure(of: error, isChosen: false)
+        guard failure.code != .fileTooLarge else {
+            self.init(.bodyTooLarge, failure.message)
+            return
+        }
+        switch failure.shortage {
         case .storageFull: self.init(.storageFull)
         case .storageUnwritable: self.init(.storageUnwritable)
         case .descriptorsExhausted:

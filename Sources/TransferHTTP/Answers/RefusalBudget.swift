@@ -6,14 +6,23 @@ struct RefusalBudget {
 
     private var since: ContinuousClock.Instant?
     private var lines = 0
-    private var unwritten = 0
+    /// The number of those that were not written and not told of.
+    private(set) var unwritten = 0
+
+    /// Returns whether the next line begins a new period.
+    func isOver(at now: ContinuousClock.Instant) -> Bool {
+        since.map { now - $0 >= Self.period } ?? true
+    }
+
+    /// Adds others that were not written.
+    mutating func add(unwritten count: Int) { unwritten += count }
 
     /// Takes a line.
     ///
     /// - Returns: the number of those before it that were not written and not told of; nil if
     ///   this one is not to be written.
     mutating func take(at now: ContinuousClock.Instant) -> Int? {
-        if since.map({ now - $0 >= Self.period }) ?? true {
+        if isOver(at: now) {
             since = now
             lines = 0
         }

@@ -7,12 +7,12 @@ import TransferWire
 
 /// Logs requests that are refused because of who sends them, or how many: 401, 403 and 429.
 ///
-/// A flood of them is counted rather than written.
+/// A flood of them is counted rather than written, and hides none of another tenant.
 final class RefusalLog: Sendable {
     /// The statuses that are logged.
     static let statuses: Set<Int> = [401, 403, 429]
 
-    private let budget = Mutex(RefusalBudget())
+    private let budgets = Mutex(RefusalBudgets())
     private let logger: Logger
 
     init(_ logger: Logger) { self.logger = logger }
@@ -26,7 +26,8 @@ final class RefusalLog: Sendable {
         _ caller: Caller?,
         requestID: String
     ) {
-        guard let unwritten = budget.withLock({ $0.take(at: .now) }) else { return }
+        let line = budgets.withLock { $0.take(for: caller?.tenant, at: .now) }
+        guard let unwritten = line?.unwritten else { return }
         var metadata: Logger.Metadata = [
             "request_id": "\(requestID)", "status": "\(problem.code.status)",
             "code": "\(problem.code.rawValue)", "method": "\(request.method.rawValue)",

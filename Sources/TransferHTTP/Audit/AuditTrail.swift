@@ -8,7 +8,8 @@ package import TransferStore
 /// nothing.
 ///
 /// It writes what waits in one transaction, so that a flood of them costs the database little. Of
-/// refusals it records as many as the log does, and how many others there were.
+/// refusals it records as many as the log does, of each tenant and of requests without a good key,
+/// and how many others there were.
 package final class AuditTrail: Service {
     /// The maximum number of entries that wait; others are counted.
     static let waitingMax = 2000
@@ -19,8 +20,15 @@ package final class AuditTrail: Service {
 
     private struct State {
         var waiting: [AuditEntry] = []
-        var unwritten = 0
-        var budget = RefusalBudget()
+        /// The numbers of calls that were not recorded, by their tenant; nil for no certain one.
+        var unwritten: [TenantID?: Int] = [:]
+        var budgets = RefusalBudgets()
+
+        mutating func count(unwritten count: Int, of tenant: TenantID?) {
+            guard count > 0 else { return }
+            let hasRoom = unwritten[tenant] != nil || unwritten.count < RefusalBudgets.countMax
+            unwritten[hasRoom ? tenant : nil, default: 0] += count
+        }
     }
 
     private let state = Mutex(State())
@@ -38,17 +46,20 @@ package final class AuditTrail: Service {
     /// Adds an entry to be recorded soon.
     func add(_ entry: AuditEntry) {
         state.withLock { state in
-            guard state.waiting.count < Self.waitingMax else { return state.unwritten += 1 }
+            guard state.waiting.count < Self.waitingMax else {
+                return state.count(unwritten: 1, of: entry.tenant)
+            }
             state.waiting.append(entry)
         }
         signal.yield()
     }
 
-    /// Adds the entry of a refused call, unless there were too many in the last seconds.
+    /// Adds the entry of a refused call, unless its tenant had too many in the last seconds, or
+    /// those without a good key.
     func add(refusal entry: AuditEntry) {
         let isWritten = state.withLock { state in
-            guard let unwritten = state.budget.take(at: .now) else { return false }
-            state.unwritten += unwritten
+            guard let line = state.budgets.take(for: entry.tenant, at: .now) else { return false }
+            state.count(unwritten: line.unwritten, of: line.tenant)
             return true
         }
         if isWritten { add(entry) }
@@ -56,6 +67,29 @@ package final class AuditTrail: Service {
 
     /// Records until the group shuts down gracefully, and then what still waits.
     package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // Ends with the pause that is cancelled.
+                while (try? await Task.sleep(for: RefusalBudget.period)) != nil {
+                    self.endPeriods(at: .now)
+                }
+            }
+            await recordOn()
+            group.cancelAll()
+        }
+    }
+
+    /// Tells of the refusals in periods that are over which were not recorded: none may follow.
+    func endPeriods(at now: ContinuousClock.Instant) {
+        state.withLock { state in
+            for ended in state.budgets.takeEnded(at: now) {
+                state.count(unwritten: ended.unwritten, of: ended.tenant)
+            }
+        }
+        signal.yield()
+    }
+
+    private func recordOn() async {
         for await _ in signals.cancelOnGracefulShutdown() {
             while await !flush() {
                 do {
@@ -66,6 +100,7 @@ package final class AuditTrail: Service {
                 }
             }
         }
+        endPeriods(at: .now + RefusalBudget.period)
         _ = await flush()
     }
 
@@ -75,15 +110,15 @@ package final class AuditTrail: Service {
     private func flush() async -> Bool {
         while true {
             let (batch, unwritten) = state.withLock {
-                ($0.waiting.prefix(Self.batchMax), $0.unwritten)
+                ($0.waiting.prefix(Self.batchMax), Array($0.unwritten.prefix(Self.batchMax)))
             }
-            guard !batch.isEmpty || unwritten > 0 else { return true }
+            guard !batch.isEmpty || !unwritten.isEmpty else { return true }
             var entries = Array(batch)
-            if unwritten > 0 { entries.append(Self.summary(of: unwritten)) }
+            for (tenant, count) in unwritten { entries.append(Self.summary(of: count, tenant)) }
             do throws(StoreError) {
                 try await store.record(entries)
-            } catch .defect(let error) where entries.count == 1 {
-                // It would never be stored, nor anything behind it.
+            } catch .defect(let error) where entries.count == 1 || batch.isEmpty {
+                // They would never be stored, nor anything behind them.
                 logger.error("audit entry lost", metadata: ["error": "\(error)"])
             } catch .defect {
                 guard await flushEach(batch) else { return false }
@@ -94,7 +129,10 @@ package final class AuditTrail: Service {
             }
             state.withLock { state in
                 state.waiting.removeFirst(batch.count)
-                state.unwritten -= unwritten
+                for (tenant, count) in unwritten {
+                    let rest = (state.unwritten[tenant] ?? 0) - count
+                    state.unwritten[tenant] = rest > 0 ? rest : nil
+                }
             }
         }
     }
@@ -122,7 +160,7 @@ package final class AuditTrail: Service {
         return true
     }
 
-    private static func summary(of count: Int) -> AuditEntry {
-        AuditEntry(action: "not recorded", object: "\(count) calls")
+    private static func summary(of count: Int, _ tenant: TenantID?) -> AuditEntry {
+        AuditEntry(tenant: tenant, action: "not recorded", object: "\(count) calls")
     }
 }

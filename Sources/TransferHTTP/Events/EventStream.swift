@@ -67,6 +67,8 @@ struct EventStream: Sendable {
         // The delay is random, so that clients that lost one instance do not reach the next all at
         // once.
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
+        // When the client last heard of a position.
+        var toldAt = ContinuousClock.now
         while !Task.isShuttingDownGracefully, !key.isOver {
             try Task.checkCancellation()
             guard let page = try await page(after: last) else {
@@ -75,26 +77,30 @@ struct EventStream: Sendable {
                 continue
             }
             if page.through > last {
-                try await send(page, to: &writer, on: channel)
+                let isTold = try await send(page, to: &writer, on: channel)
                 share?.shrink(to: 0)
                 last = page.through
                 hasNews = false
-                continue
+                if isTold { toldAt = .now }
+                // Events that the query does not ask for may come without end.
+                if ContinuousClock.now - toldAt < bounds.heartbeatInterval { continue }
+            } else {
+                share?.shrink(to: 0)
+                // A wake-up without an event means that no further event will come.
+                if hasNews { return }
+                hasNews = await watch.hasEvents(
+                    of: log.source,
+                    after: last,
+                    within: max(.zero, bounds.heartbeatInterval - (ContinuousClock.now - toldAt)),
+                    for: key
+                )
+                if hasNews || key.isOver { continue }
             }
-            share?.shrink(to: 0)
-            // A wake-up without an event means that no further event will come.
-            if hasNews { return }
-            hasNews = await watch.hasEvents(
-                of: log.source,
-                after: last,
-                within: bounds.heartbeatInterval,
-                for: key
-            )
-            if hasNews || key.isOver { continue }
             // The heartbeat carries the cursor, which also moves over events that the query does
             // not ask for.
             let field = last > 0 ? "id: \(cursor(behind: last))\n\n" : ""
             try await send(":\n\n\(field)", to: &writer, on: channel)
+            toldAt = .now
         }
     }
 
@@ -124,17 +130,22 @@ struct EventStream: Sendable {
         EventCursor(log: log.source.id, sequence: position)
     }
 
+    /// Sends the events of a page that the query asks for.
+    ///
+    /// - Returns: whether there were any, so that the client knows a position of the page.
     private func send(
         _ page: EventLog.Page,
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
-    ) async throws {
+    ) async throws -> Bool {
         var frames = ByteBuffer()
+        var isTold = false
         // A comment, which every client passes over.
         for place in page.unreadable where query.wants(place) {
             frames.writeString(": the event \(cursor(behind: place.position)) cannot be read\n\n")
         }
         for entry in page.events where query.wants(entry.event) {
+            isTold = true
             let cursor = cursor(behind: entry.position)
             frames.writeString("id: \(cursor)\nevent: \(entry.event.kind.rawValue)\ndata: ")
             // JSON has no line ends outside strings, and escapes those inside them.
@@ -147,6 +158,7 @@ struct EventStream: Sendable {
             frames.clear()
         }
         if frames.readableBytes > 0 { try await send(frames, to: &writer, on: channel) }
+        return isTold
     }
 
     private func send(

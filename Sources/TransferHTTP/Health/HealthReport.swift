@@ -13,6 +13,9 @@ package struct HealthReport: Sendable {
     package let isDatabaseUp: Bool
     /// Whether the database refuses changes because it has no space left.
     package let isDatabaseFull: Bool
+    /// Whether the database fails to store how attempts have ended, for a reason of its own, or to
+    /// end any commit.
+    package let isDatabaseFailing: Bool
     /// The reason why the database is down or refuses changes, in a few words without secrets.
     package let databaseReason: String?
     /// Whether changes made by other instances are learnt of at once.
@@ -35,6 +38,7 @@ package struct HealthReport: Sendable {
         roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
         isDatabaseFull: Bool = false,
+        isDatabaseFailing: Bool = false,
         databaseReason: String? = nil,
         signals: SignalStatus,
         databaseClockAhead: Double? = nil,
@@ -48,6 +52,7 @@ package struct HealthReport: Sendable {
         self.roles = roles
         self.isDatabaseUp = isDatabaseUp
         self.isDatabaseFull = isDatabaseFull
+        self.isDatabaseFailing = isDatabaseFailing
         self.databaseReason = databaseReason
         self.signals = signals
         self.databaseClockAhead = databaseClockAhead

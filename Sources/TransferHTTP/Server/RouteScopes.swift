@@ -113,6 +113,10 @@ enum RouteScopes {
     /// route: the origin, which the caller chooses, reads it.
     static let sendingFiles: KeyScope = .read
 
+    /// The scope that is needed to name another origin for a task, beside that of the route: the
+    /// origin gets the headers of the session and its credential, as that of a new task does.
+    static let namingOrigins: KeyScope = .submit
+
     /// Returns the scope that a route needs; nil for what needs no key.
     ///
     /// A route that is missing in the table is open to nobody but administrators.

@@ -144,6 +144,7 @@ package struct TransferAPI: Sendable {
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             connectionsPerHost: connectionsPerHost,
+            container: container,
             tell: tell
         ).add(to: router)
         TaskListRoutes(stores: stores).add(to: router)
@@ -212,6 +213,13 @@ package struct TransferAPI: Sendable {
             serverErrors: ServerErrorLog(logger),
             audit: audit
         )
+    }
+
+    /// Reads which keys were used lately, so that a flood of wrong ones right after the start does
+    /// not keep them out.
+    package func recallKeys() async throws {
+        let keys = try await stores.keys.recentAPIKeys(limit: Authenticator.recalledMax)
+        authenticator.recall(keys)
     }
 
     /// Returns a server for the API, to be run as a service.

@@ -1,4 +1,5 @@
 import Foundation
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferWire
@@ -6,6 +7,7 @@ import TransferWire
 /// A submitter of tasks, whatever form they arrived in.
 struct Submitter: Sendable {
     let stores: APIStores
+    let container: Container
     let tell: @Sendable (Set<Signal>) -> Void
 
     /// Returns the earlier answer to the same request.
@@ -34,6 +36,7 @@ struct Submitter: Sendable {
             let missing = Problem(needing: RouteScopes.sendingFiles, insteadOf: caller.scopes)
             throw line(index).map(missing.inLine) ?? missing
         }
+        guard container.hasSpaceForNewWork else { throw Problem.databaseNearlyFull }
         if let lease { try await checkRoom(in: lease, for: submissions.count, session.tenant) }
         let copies = try await copiesOfNothing(in: submissions, session.tenant)
         guard copies.isEmpty else { throw problem(copies.map { ($0, Self.noResult) }) }

@@ -37,7 +37,10 @@ struct AnswerRoutes: Sendable {
                 )
             )
         }
-        if replacement != nil { try await checkSource(of: id, by: caller) }
+        if replacement != nil {
+            try caller.require(RouteScopes.namingOrigins)
+            try await checkSource(of: id, by: caller)
+        }
         return try answer(
             try await stores.decisions.beginTask(tenant: tenant, id: id, with: replacement)
         )

@@ -55,14 +55,14 @@ struct OperationRoutes: Sendable {
         let tasksWait =
             report.isDatabaseUp
             && (!report.shortages.isEmpty || ahead != nil || report.pauses.isEverythingPaused
-                || report.isDatabaseFull)
+                || report.isDatabaseFull || report.isDatabaseFailing)
         let document = HealthDocument(
             status: tasksWait ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
             database: HealthDocument.Component(
-                status: report.isDatabaseFull ? "fail" : status,
+                status: report.isDatabaseFull || report.isDatabaseFailing ? "fail" : status,
                 reason: report.databaseReason
             ),
             databaseClock: HealthDocument.Component(

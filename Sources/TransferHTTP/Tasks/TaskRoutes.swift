@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferWire
@@ -14,9 +15,12 @@ struct TaskRoutes: Sendable {
     let slots: ReaderSlots
     /// The most connections to a host of which nothing else is known.
     let connectionsPerHost: Int
+    let container: Container
     let tell: @Sendable (Set<Signal>) -> Void
 
-    private var submitter: Submitter { Submitter(stores: stores, tell: tell) }
+    private var submitter: Submitter {
+        Submitter(stores: stores, container: container, tell: tell)
+    }
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in

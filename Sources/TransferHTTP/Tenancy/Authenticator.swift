@@ -14,8 +14,13 @@ final class Authenticator: Sendable {
     ///
     /// Below the five seconds that are promised, because the look-up takes its time too.
     static let cacheLifetime: Duration = .seconds(3)
-    /// The maximum number of keys remembered, of good ones and of refused ones each.
-    static let cacheMax = 1024
+    /// The maximum number of good keys remembered, each with some 400 bytes.
+    static let cacheMax = 16_384
+    /// The maximum number of keys that are remembered from before the start, which leaves room for
+    /// others.
+    static let recalledMax = cacheMax / 4 * 3
+    /// The maximum number of refused keys remembered.
+    static let refusedMax = 1024
     /// The time after which a request waits for no further look-up of other keys.
     static let waitMax: Duration = .seconds(5)
 
@@ -23,12 +28,6 @@ final class Authenticator: Sendable {
     typealias LookUp = @Sendable (String) async throws -> StoredAPIKey?
     /// A function that records that the key with an identifier is in use.
     typealias RecordUse = @Sendable (String) async throws -> Void
-
-    private struct Entry {
-        let secretSHA256: [UInt8]
-        let caller: Caller
-        let until: ContinuousClock.Instant
-    }
 
     private struct LookUpUnderWay {
         let task: Task<Caller?, any Error>
@@ -50,8 +49,8 @@ final class Authenticator: Sendable {
     private let recordUse: RecordUse
     private let now: @Sendable () -> ContinuousClock.Instant
     private let throttle = WrongKeyThrottle()
-    /// The good keys by their identifiers.
-    private let cache = Mutex<[String: Entry]>([:])
+    /// The good keys.
+    private let cache: Mutex<KnownKeys>
     /// The keys that are not good, with the time until which that is believed; apart from the good
     /// ones, so that guesses cannot push those out.
     private let refused = Mutex<[PresentedKey: ContinuousClock.Instant]>([:])
@@ -61,10 +60,12 @@ final class Authenticator: Sendable {
 
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now },
+        cacheMax: Int = Authenticator.cacheMax,
         lookUp: @escaping LookUp,
         recordUse: @escaping RecordUse = { _ in }
     ) {
         self.now = now
+        cache = Mutex(KnownKeys(countMax: cacheMax))
         self.lookUp = lookUp
         self.recordUse = recordUse
     }
@@ -97,7 +98,26 @@ final class Authenticator: Sendable {
 
     /// Forgets a key that this instance has revoked.
     func forget(_ id: String) {
-        cache.withLock { $0[id] = nil }
+        cache.withLock { $0.forget(id) }
+    }
+
+    /// Remembers keys that were used before this instance began, the last used first.
+    ///
+    /// Each is looked up before it is accepted, but at once, as one that was good here: after a
+    /// restart, too, a flood of wrong keys does not keep it out.
+    func recall(_ keys: [RecentAPIKey]) {
+        let instant = now()
+        cache.withLock { cache in
+            for (place, key) in keys.enumerated() where cache[key.id] == nil {
+                let entry = KnownKeys.Entry(
+                    secretSHA256: key.secretSHA256,
+                    tenant: key.tenant,
+                    caller: nil,
+                    until: instant - .microseconds(place)
+                )
+                cache.remember(entry, as: key.id)
+            }
+        }
     }
 
     private func caller(
@@ -133,7 +153,8 @@ final class Authenticator: Sendable {
     private func memory(of key: PresentedKey, at instant: ContinuousClock.Instant) -> Memory {
         let entry = cache.withLock { $0[key.id] }
         if key.isProof(of: entry?.secretSHA256), let entry {
-            return entry.until > instant ? .good(entry.caller) : .outdated
+            guard let caller = entry.caller, entry.until > instant else { return .outdated }
+            return .good(caller)
         }
         let refusedUntil = refused.withLock { $0[key] }
         return refusedUntil.map { $0 > instant } ?? false ? .refused : .nothing
@@ -242,25 +263,19 @@ final class Authenticator: Sendable {
         at instant: ContinuousClock.Instant
     ) {
         let until = instant + Self.cacheLifetime
-        cache.withLock { cache in
-            if cache.count >= Self.cacheMax { cache = cache.filter { $1.until > instant } }
-            if cache.count >= Self.cacheMax {
-                // Several, so that not each new key has to search for one.
-                let oldest = cache.sorted { $0.value.until < $1.value.until }
-                for (id, _) in oldest.prefix(Self.cacheMax / 4) { cache[id] = nil }
-            }
-            cache[key.id] = Entry(
-                secretSHA256: key.secretSHA256,
-                caller: caller,
-                until: caller.expiresAt.map { min($0, until) } ?? until
-            )
-        }
+        let entry = KnownKeys.Entry(
+            secretSHA256: key.secretSHA256,
+            tenant: caller.tenant,
+            caller: caller,
+            until: caller.expiresAt.map { min($0, until) } ?? until
+        )
+        cache.withLock { $0.remember(entry, as: key.id) }
     }
 
     private func remember(refused key: PresentedKey, at instant: ContinuousClock.Instant) {
         refused.withLock { refused in
-            if refused.count >= Self.cacheMax { refused = refused.filter { $1 > instant } }
-            if refused.count >= Self.cacheMax { refused.removeAll(keepingCapacity: true) }
+            if refused.count >= Self.refusedMax { refused = refused.filter { $1 > instant } }
+            if refused.count >= Self.refusedMax { refused.removeAll(keepingCapacity: true) }
             refused[key] = instant + Self.cacheLifetime
         }
     }

@@ -1,6 +1,9 @@
+import Glibc
 import HTTPTypes
 import Testing
+import TransferContainer
 import TransferStore
+import TransferTestSupport
 import TransferWire
 
 @testable import TransferHTTP
@@ -26,6 +29,15 @@ import TransferWire
         let problem = Problem(any: CancellationError())
         #expect(problem.code == .internalError)
         #expect(detail(problem)?.hasPrefix("The service's log has the cause under") == true)
+    }
+
+    /// As with `ulimit -f`.
+    @Test func aFileThatMayNotGrowHasTooManyBytes() throws {
+        let folder = try TestFolder("problem")
+        let container = try Container(directory: folder.path)
+        let problem = Problem(StorageError(operation: "pwrite", errno: EFBIG), in: container)
+        #expect(problem.code == .bodyTooLarge)
+        #expect(problem.closesConnection)
     }
 
     @Test func aForceQuitAtWorkIsNoFaultOfTheDatabase() {

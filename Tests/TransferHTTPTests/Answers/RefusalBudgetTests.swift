@@ -1,5 +1,7 @@
+import Foundation
 import Logging
 import Testing
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferHTTP
@@ -59,6 +61,57 @@ import TransferTestSupport
             let periods = Int((.now - begin) / RefusalBudget.period) + 1
             let written = errors()
             #expect(written <= periods * RefusalBudget.linesMax)
+        }
+    }
+
+    @Test func aTenantHidesNoneOfAnother() {
+        var budgets = RefusalBudgets()
+        let (loud, quiet) = (TenantID(.version7()), TenantID(.version7()))
+        func isWritten(_ tenant: TenantID?) -> Bool {
+            budgets.take(for: tenant, at: start) != nil
+        }
+        for _ in 0..<RefusalBudget.linesMax {
+            let areWritten = [isWritten(nil), isWritten(loud)]
+            #expect(areWritten == [true, true])
+        }
+        let further = [loud, loud, loud, nil, quiet].map(isWritten)
+        #expect(further == [false, false, false, false, true])
+        let end = start + RefusalBudget.period
+        let line = budgets.take(for: loud, at: end)
+        #expect(line?.unwritten == 3 && line?.tenant == loud)
+        let ended = budgets.takeEnded(at: end)
+        #expect(ended.map { $0.unwritten } == [1])
+        #expect(ended.map { $0.tenant } == [nil])
+    }
+
+    @Test func tenantsForWhichThereIsNoRoomShareABudget() {
+        var budgets = RefusalBudgets()
+        for _ in 0..<RefusalBudgets.countMax {
+            _ = budgets.take(for: TenantID(.version7()), at: start)
+        }
+        let late = (0...RefusalBudget.linesMax).map { _ in TenantID(.version7()) }
+        let written = late.filter { budgets.take(for: $0, at: start) != nil }
+        #expect(written == Array(late.dropLast()))
+        // The next period has room, and nothing is lost of the count.
+        let end = start + RefusalBudget.period
+        let line = budgets.take(for: late.last, at: end)
+        #expect(line?.tenant == late.last)
+        let ended = budgets.takeEnded(at: end)
+        #expect(ended.map { $0.unwritten } == [1])
+    }
+
+    @Test(.postgresSchema) func whoeverIsWithoutAKeyHidesNoRefusalOfATenantInTheLog() async throws {
+        let log = RecordingLog()
+        try await APIServer.run(logger: log.logger) { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<RefusalBudget.linesMax + 20 {
+                    group.addTask { _ = try await server.sendPlain("GET", "/v1/tenant") }
+                }
+                try await group.waitForAll()
+            }
+            let reader = try await server.holder([.read])
+            #expect(try await server.send("GET", "/v1/keys", as: reader).status == 403)
+            #expect(log.lines.contains { $0.hasPrefix("notice request refused code=insufficient") })
         }
     }
 

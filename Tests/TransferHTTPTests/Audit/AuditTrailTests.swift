@@ -128,6 +128,48 @@ import TransferWire
         }
     }
 
+    @Test func aFloodWithoutAKeyHidesNoRefusalOfATenant() async throws {
+        try await APIServer.run { server in
+            for index in 0..<(RefusalBudget.linesMax + 20) {
+                server.audit.add(refusal: AuditEntry(action: "GET", object: "\(index)"))
+            }
+            let reader = try await server.holder([.read])
+            let denied = try await server.send("GET", "/v1/keys", as: reader)
+            #expect(denied.status == 403)
+            try await eventually("the tenant reads of it") {
+                let page = try await server.send("GET", "/v1/audit").json(
+                    Page<AuditEntryDocument>.self
+                )
+                return page.items.contains {
+                    $0.requestID == denied.fields["x-request-id"] && $0.status == 403
+                }
+            }
+        }
+    }
+
+    @Test func aTenantReadsHowManyOfItsRefusalsAreNotRecorded() async throws {
+        try await APIServer.run { server in
+            for tenant in [server.first.id, server.second.id] {
+                for index in 0..<(RefusalBudget.linesMax + (tenant == server.first.id ? 20 : 0)) {
+                    server.audit.add(
+                        refusal: AuditEntry(tenant: tenant, action: "GET", object: "\(index)")
+                    )
+                }
+            }
+            // No refusal follows.
+            server.audit.endPeriods(at: .now + RefusalBudget.period)
+            func summaries(_ tenant: APIServer.Tenant) async throws -> [String] {
+                try await server.send("GET", "/v1/audit?limit=200", as: tenant).json(
+                    Page<AuditEntryDocument>.self
+                ).items.filter { $0.action == "not recorded" }.map(\.object)
+            }
+            try await eventually("the tenant reads of them") {
+                try await summaries(server.first) == ["20 calls"]
+            }
+            #expect(try await summaries(server.second).isEmpty)
+        }
+    }
+
     @Test func aTenantBeyondItsRateIsToldWhenItMaySendAgain() async throws {
         try await APIServer.run { server in
             _ = try await server.stores.tenants.limitTenant(

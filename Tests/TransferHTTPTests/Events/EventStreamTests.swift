@@ -89,6 +89,33 @@ import TransferWire
         }
     }
 
+    /// A client that hears nothing connects again, and would begin where it began before.
+    @Test func aStreamThatPassesOverEventsSaysWhereItIs() async throws {
+        var bounds = EventReaderBounds()
+        bounds.heartbeatInterval = .milliseconds(500)
+        try await APIServer.run(readers: bounds) { server in
+            let session = try await server.session()
+            let stream = try server.stream("\(session)/events?types=session.*")
+            // One event follows another much sooner than a quiet stream would say anything.
+            try await eventually("it says that it has got further") {
+                _ = try await server.submit(session)
+                return Set(stream.places).count > 1
+            }
+            let places = stream.places
+            let sequences = places.compactMap { place in
+                place.split(separator: ":").last.flatMap { Int64($0) }
+            }
+            #expect(sequences.count == places.count && sequences == sequences.sorted())
+            #expect(stream.events.isEmpty)
+            let place = try #require(places.last)
+            let next = try server.stream("\(session)/events", fields: [("Last-Event-ID", place)])
+            _ = try await server.submit(session)
+            try await eventually("what follows comes") { !next.events.isEmpty }
+            let last = try #require(sequences.last)
+            #expect(next.events.first?.sequence == last + 1)
+        }
+    }
+
     @Test func whoGoesAwayGivesUpItsPlace() async throws {
         var bounds = EventReaderBounds()
         bounds.perTenantMax = 1
@@ -195,6 +222,15 @@ import TransferWire
                 stream.events.map(\.type) == ["subscription.disabled"]
             }
         }
+    }
+}
+
+extension StreamClient {
+    /// The positions that came without an event.
+    fileprivate var places: [String] {
+        text.components(separatedBy: "\n\n").dropLast()
+            .filter { $0.hasPrefix("id: ") && !$0.contains("\n") }
+            .map { String($0.dropFirst(4)) }
     }
 }
 

@@ -49,7 +49,9 @@ struct APIServer: Sendable {
         connections: ConnectionBounds = ConnectionBounds(),
         presence: TenantPresence = TenantPresence(),
         stores otherStore: Stores? = nil,
+        container: Container? = nil,
         hasNetwork: @escaping @Sendable () -> Bool? = { true },
+        logger: Logger = Logger(label: "http-tests") { _ in SwiftLogNoOpLogHandler() },
         sendTest:
             @escaping @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt = {
                 _,
@@ -58,7 +60,6 @@ struct APIServer: Sendable {
             },
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
-        let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
         // Migrations take one lock of the whole cluster, so tests that start together wait long.
         let connection = try await TestDatabase.current.connection {
             $0.queryDeadline = $0.scriptDeadline
@@ -75,7 +76,7 @@ struct APIServer: Sendable {
         let audit = AuditTrail(stores.audit, logger: logger)
         let api = TransferAPI(
             stores: APIStores(stores.database),
-            container: try Container(directory: folder.path),
+            container: try container ?? Container(directory: folder.path),
             secrets: secrets,
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Postgres
 import Testing
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -57,6 +58,35 @@ import TransferWire
             #expect(refused.status == 503)
             #expect(refused.code == .queueFull)
             #expect(refused.fields["retry-after"] == "30")
+        }
+    }
+
+    /// What is left is for the tasks that there are.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aNearlyFullDatabaseTakesNoNewTasks() async throws {
+        let folder = try TestFolder("full")
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=80m") == 0 else {
+            try Test.cancel("this system does not let root mount: errno \(errno)")
+        }
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let container = try Container(
+            directory: "\(folder.path)/containers",
+            besideDatabaseIn: folder.path
+        )
+        try await APIServer.run(container: container) { server in
+            let session = try await server.session()
+            let id = try await server.submit(session)
+            let taken = open("\(folder.path)/database", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(taken) }
+            #expect(posix_fallocate(taken, 0, 60 << 20) == 0)
+            let refused = try await server.send("POST", "\(session)/tasks", Self.task)
+            #expect(refused.status == 503)
+            #expect(refused.code == .unavailable)
+            #expect(refused.fields["retry-after"] != nil)
+            let cancelled = try await server.send("POST", "/v1/tasks/\(id)/cancel")
+            #expect(cancelled.status == 200)
+            #expect(ftruncate(taken, 0) == 0)
+            _ = try await server.submit(session)
         }
     }
 

@@ -79,8 +79,8 @@ import TransferWire
             let session = try await server.session()
             let download = try await server.submit(session)
             try await server.complete([1, 2, 3])
-            let holder = try await server.holder([.control])
-            let both = try await server.holder([.control, .read])
+            let holder = try await server.holder([.control, .submit])
+            let both = try await server.holder([.control, .submit, .read])
             let other = """
                 {"disposition": "use_new_request", "request": {"url": "http://b.example/"}}
                 """
@@ -104,6 +104,30 @@ import TransferWire
             #expect(try await server.send("POST", received, other, as: holder).status == 200)
             let absent = "/v1/tasks/\(UUID())/begin"
             #expect(try await server.send("POST", absent, other, as: holder).status == 404)
+        }
+    }
+
+    /// A session's headers and credential go wherever a task's request does.
+    @Test func anotherRequestNeedsTheScopeOfASubmission() async throws {
+        try await APIServer.run { server in
+            let session = "/v1/sessions/photos"
+            try await server.send(
+                "PUT",
+                session,
+                #"{"configuration": {"additional_headers": {"X-Token": "secret"}}}"#
+            )
+            let holder = try await server.holder([.control, .read])
+            let begin = "/v1/tasks/\(try await asking(server, session))/begin"
+            let other = """
+                {"disposition": "use_new_request", "request": {"url": "http://b.example/"}}
+                """
+            let refused = try await server.send("POST", begin, other, as: holder)
+            #expect(refused.status == 403)
+            #expect(refused.code == .insufficientScope)
+            #expect(try refused.json(ProblemDetails.self).scope == "submit")
+            let go = #"{"disposition": "continue"}"#
+            let begun = try await server.send("POST", begin, go, as: holder)
+            #expect(try begun.json(TaskDocument.self).url == "http://origin.example/a")
         }
     }
 

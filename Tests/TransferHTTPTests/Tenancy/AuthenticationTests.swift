@@ -321,25 +321,6 @@ import TransferWire
         await #expect(throws: Problem.self) { try await authenticator.caller(of: fields) }
         #expect(lookUps.withLock { $0 } == 3)
     }
-
-    @Test func rememberedKeysAreBounded() async throws {
-        let keys = (0...Authenticator.cacheMax).map { _ in APIKey.generate() }
-        let hashes = Dictionary(uniqueKeysWithValues: keys.map { ($0.id, $0.secretSHA256) })
-        let lookUps = Mutex(0)
-        let now = ContinuousClock.now
-        let authenticator = Authenticator(now: { now }) { id in
-            lookUps.withLock { $0 += 1 }
-            return hashes[id].map {
-                StoredAPIKey(tenant: TenantID(UUID()), secretSHA256: $0, isRevoked: false)
-            }
-        }
-        for key in keys + keys {
-            _ = try await authenticator.caller(
-                of: [.authorization: "Bearer \(key.serialized)"])
-        }
-        // One more than can be remembered: at least one was forgotten.
-        #expect(lookUps.withLock { $0 } > keys.count)
-    }
 }
 
 extension String {
