@@ -10,6 +10,7 @@ import { ask, askFor, attempt, endedStates } from "./parts.js";
 export function taskActions(api, task, done, onDeleted = done, ...others) {
     const isEnded = endedStates.includes(task.state);
     const name = visible(task.url, 80);
+    const quoted = quotedName(task);
     const send = async (verb, body) => {
         const work = () => api.send("POST", path("tasks", task.id, verb), { body });
         const changed = await attempt(work);
@@ -23,18 +24,20 @@ export function taskActions(api, task, done, onDeleted = done, ...others) {
         });
     const cancel = async () => {
         const isSure = await ask(
-            "Cancel this task?",
+            `Cancel the task ${quoted}?`,
             "What has arrived is dropped. If the task is retried later, it starts over.",
             "Cancel the task",
         );
         if (isSure) await send("cancel");
     };
     const useCredential = async () => {
+        const { hash } = location;
         const credentials = await attempt(() => api.list(path("credentials")));
-        if (!credentials) return;
+        // Nothing is asked in another view than that of the button.
+        if (!credentials || location.hash !== hash || !api.hasKey) return;
         const names = credentials.map(({ name }) => h("option", { value: name }, name));
         const values = await askFor(
-            "Which credential does this task use?",
+            `Which credential does the task ${quoted} use?`,
             "All tasks of the session that wait for the same origin continue with it.",
             { Credential: h("select", { id: "credential" }, names) },
             "Use it",
@@ -43,7 +46,7 @@ export function taskActions(api, task, done, onDeleted = done, ...others) {
     };
     const reject = async () => {
         const isSure = await ask(
-            "Give this task no credential?",
+            `Give the task ${quoted} no credential?`,
             "It fails with the response of the origin.",
             "Fail the task",
         );
@@ -51,7 +54,7 @@ export function taskActions(api, task, done, onDeleted = done, ...others) {
     };
     const remove = async () => {
         const isSure = await ask(
-            "Delete this task?",
+            `Delete the task ${quoted}?`,
             "It is removed with its result. A file at a destination stays.",
             "Delete the task",
         );
@@ -84,7 +87,7 @@ export function changeButton(api, task, done) {
         const range = { type: "number", min: 0, max: 1, step: "any", required: true };
         const begin = localTime(task.earliest_begin_at);
         const values = await askFor(
-            "What is to change?",
+            `How is the task ${quotedName(task)} to change?`,
             "Until it has begun, a task begins no earlier than a date; without one, when it can.",
             {
                 Priority: h("input", { id: "priority", value: task.priority, ...range }),
@@ -102,6 +105,11 @@ export function changeButton(api, task, done) {
         const changed = await attempt(() => api.send("PATCH", path("tasks", task.id), { body }));
         if (changed) done(changed);
     });
+}
+
+/** A task as questions name it. */
+function quotedName(task) {
+    return `“${visible(task.url, 60)}”`;
 }
 
 /** A time as an input for local times has it; empty without one. */

@@ -13,6 +13,11 @@ export class Problem extends Error {
         this.retryAfter = retryAfter;
     }
 
+    /** Whether the same request would be answered in the same way. */
+    get isRefusal() {
+        return this.status >= 400 && this.status < 500 && this.status !== 429;
+    }
+
     /** The sentences for a reader, with what is wrong in the request and the missing scope. */
     get sentences() {
         const { title, detail, errors, scope } = this.details;

@@ -1,6 +1,6 @@
 import { API } from "./api.js";
 import { address, button, fill, h, setText } from "./dom.js";
-import { failure } from "./parts.js";
+import { closeQuestions, failure } from "./parts.js";
 import { visible } from "./format.js";
 import "./background.js";
 import "./hosts.js";
@@ -46,6 +46,7 @@ class TransferApp extends HTMLElement {
     }
 
     #askForKey(refusal) {
+        closeQuestions();
         this.#api.signOut();
         document.title = "transferd";
         fill(this, h("transfer-sign-in"));
@@ -74,6 +75,7 @@ class TransferApp extends HTMLElement {
     }
 
     #open(isMove) {
+        closeQuestions();
         const [name = "", ...parts] = location.hash.replace(/^#\/?/, "").split("/");
         const view = Object.hasOwn(views, name) ? views[name] : views.sessions;
         this.#links.forEach((link) => {

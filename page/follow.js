@@ -1,5 +1,5 @@
 import { path } from "./api.js";
-import { backoff, sleep, whenVisible } from "./repeat.js";
+import { Demand, backoff, sleep, whenVisible } from "./repeat.js";
 
 /** More events than these nobody can read; the stream is then left, and the counts are sampled. */
 const eventsPerSecondMax = 100;
@@ -9,6 +9,11 @@ const samplePause = 2000;
 const quietPauseMin = 4000;
 /** The same once nothing has changed for long. */
 const quietPauseMax = 60000;
+
+/** Whether an error says that there is no such session, or none any more. */
+export function isEnd(error) {
+    return ["unknown_session", "unknown_client"].includes(error.code);
+}
 
 /**
  * Follows a session while a view shows it.
@@ -21,6 +26,7 @@ const quietPauseMax = 60000;
  *
  * Its events: `session` with the document, `events` with those that arrived together, `mode` with
  * `stream`, `sample` or `ended`, and `failure` with an error, or with null once it works again.
+ * Events before a `mode` are not told: whoever depends on single ones looks again then.
  */
 export class SessionFollower extends EventTarget {
     #api;
@@ -28,6 +34,7 @@ export class SessionFollower extends EventTarget {
     #query;
     #session = null;
     #readAt = 0;
+    #mode = null;
     #refresh = null;
     #quiet = null;
     #quietPause = quietPauseMin;
@@ -39,8 +46,18 @@ export class SessionFollower extends EventTarget {
         this.#query = { client };
     }
 
+    /** What was last told as `mode`; null at first, and while following fails. */
+    get mode() {
+        return this.#mode;
+    }
+
     /** Follows until `signal` is aborted. */
     async run(signal) {
+        const pause = () => this.#readAt + samplePause - performance.now();
+        this.#refresh = new Demand(signal, pause, () => this.#read(signal), (error) => {
+            // The loop tells of the end: the stream ends with the session.
+            if (!error || !isEnd(error)) this.#tell("failure", error);
+        });
         for (let failures = 0; !signal.aborted; ) {
             await whenVisible(signal);
             if (signal.aborted) return;
@@ -49,24 +66,25 @@ export class SessionFollower extends EventTarget {
                 this.#tell("failure", null);
                 failures = 0;
                 if (rate > eventsPerSecondMax / 2) {
-                    this.#tell("mode", "sample");
+                    this.#tellMode("sample");
                     await sleep(samplePause, signal);
                 } else {
                     await this.#stream(signal);
                 }
             } catch (error) {
                 if (signal.aborted) return;
-                if (error.code === "unknown_session") return this.#tell("mode", "ended");
+                if (isEnd(error)) return this.#tellMode("ended");
                 failures += 1;
+                this.#mode = null;
                 this.#tell("failure", error);
                 await sleep(backoff(failures, error.retryAfter), signal);
             }
         }
     }
 
-    /** Reads the document soon, because the caller has changed something. */
-    refresh(signal) {
-        this.#refreshSoon(signal, 0);
+    /** Reads the document at once, because the caller has changed something. */
+    refresh() {
+        this.#refresh.now();
     }
 
     /** Reads the document, and returns the events per second since the last time. */
@@ -96,7 +114,7 @@ export class SessionFollower extends EventTarget {
                 query: { ...this.#query, after: `${id}:${sequence}` },
                 signal: stop.signal,
             });
-            this.#tell("mode", "stream");
+            this.#tellMode("stream");
             let count = 0;
             let since = performance.now();
             for await (const read of stream) {
@@ -106,7 +124,7 @@ export class SessionFollower extends EventTarget {
                 if (now - since > 1000) [count, since] = [0, now];
                 count += events.length;
                 this.#tell("events", events);
-                this.#refreshSoon(signal, samplePause);
+                this.#refresh.soon();
                 if (count > eventsPerSecondMax) break;
             }
             // Also before a stream that broke off is opened again.
@@ -121,23 +139,6 @@ export class SessionFollower extends EventTarget {
         }
     }
 
-    #refreshSoon(signal, pause) {
-        if (this.#refresh) return;
-        const elapsed = performance.now() - this.#readAt;
-        this.#refresh = setTimeout(async () => {
-            this.#refresh = null;
-            if (signal.aborted) return;
-            try {
-                await this.#read(signal);
-            } catch (error) {
-                // The loop tells of the end: the stream ends with the session.
-                if (signal.aborted || error.code === "unknown_session") return;
-                this.#tell("failure", error);
-                this.#readAfterQuiet(signal, this.#session);
-            }
-        }, Math.max(0, pause - elapsed));
-    }
-
     /** Plans a read for the case that no event causes one before. */
     #readAfterQuiet(signal, previous) {
         clearTimeout(this.#quiet);
@@ -150,8 +151,13 @@ export class SessionFollower extends EventTarget {
             : Math.min(2 * this.#quietPause, quietPauseMax);
         this.#quiet = setTimeout(() => {
             // A page that is seen again reads the document anyway.
-            if (!signal.aborted && !document.hidden) this.#refreshSoon(signal, 0);
+            if (!signal.aborted && !document.hidden) this.#refresh.soon();
         }, this.#quietPause);
+    }
+
+    #tellMode(mode) {
+        this.#mode = mode;
+        this.#tell("mode", mode);
     }
 
     #tell(type, detail) {

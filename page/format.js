@@ -5,6 +5,17 @@ const decimals = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
+/**
+ * What is not shown as it is: controls, marks of direction, separators of lines, halves of pairs,
+ * what has no ink (fillers, joiners, selectors of variants, tags, the empty Braille pattern), and
+ * of marks on one letter those after the fourth, which would reach into other lines.
+ */
+const unshown = new RegExp(
+    "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800]" +
+        "|(?<=\\p{M}{4})\\p{M}",
+    "gu",
+);
+
 /** What a table shows of a text; the whole of it is on the task's own view. */
 const shortLength = 200;
 /** What is shown of a text at all: a client string may have 64 KiB. */
@@ -53,8 +64,8 @@ export function date(text) {
 }
 
 /**
- * Text of strangers as it is shown: characters that would not be seen, or that would reorder what
- * stands around them, are written as their code points.
+ * Text of strangers as it is shown: characters that would not be seen, that would reorder what
+ * stands around them, or that would be drawn over it are written as their code points.
  */
 export function visible(text, length = longLength) {
     // One more than so many characters can have, so that it shows whether there are others.
@@ -62,12 +73,7 @@ export function visible(text, length = longLength) {
     const shown = points
         .slice(0, length)
         .join("")
-        .replace(
-            // Controls, marks of direction, separators of lines, halves of pairs, and what has no
-            // ink: fillers, joiners, selectors of variants, tags and the empty Braille pattern.
-            /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu,
-            (character) => `\\u{${character.codePointAt(0).toString(16)}}`,
-        );
+        .replace(unshown, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
     return points.length > length ? `${shown}…` : shown;
 }
 

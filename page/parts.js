@@ -211,6 +211,11 @@ export function askFor(question, consequence, fields, verb, look = "") {
     });
 }
 
+/** Answers no to what is asked, because what it is about is no longer shown. */
+export function closeQuestions() {
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("no");
+}
+
 /** A view: its title, and what ends with it. */
 export class View extends HTMLElement {
     #stop = new AbortController();

@@ -84,3 +84,72 @@ export class Repeat {
         this.#nap.abort();
     }
 }
+
+/**
+ * Work that is done when somebody asks for it, one round at a time. What is asked for while the
+ * page is hidden is done once it is seen, and what has failed is done again, unless it was refused.
+ */
+export class Demand {
+    #signal;
+    #pause;
+    #work;
+    #onFailure;
+    #nap = new AbortController();
+    #isDue = false;
+    #isHurried = false;
+    #isRunning = false;
+
+    /**
+     * @param signal ends all of it.
+     * @param pause the milliseconds until the next round may start.
+     * @param work one round.
+     * @param onFailure told the error of a failed round, and null after one that succeeded.
+     */
+    constructor(signal, pause, work, onFailure) {
+        this.#signal = signal;
+        this.#pause = pause;
+        this.#work = work;
+        this.#onFailure = onFailure;
+        signal.addEventListener("abort", () => this.#nap.abort());
+    }
+
+    /** Asks for a round after the pause; all who ask before it starts get the same one. */
+    soon() {
+        this.#isDue = true;
+        if (!this.#isRunning) this.#run();
+    }
+
+    /** Asks for a round at once, also after a failure. */
+    now() {
+        this.#isHurried = true;
+        this.#nap.abort();
+        this.soon();
+    }
+
+    async #run() {
+        this.#isRunning = true;
+        let pause = this.#pause();
+        for (let failures = 0; this.#isDue; ) {
+            if (!this.#isHurried) {
+                this.#nap = new AbortController();
+                await sleep(pause, this.#nap.signal);
+            }
+            await whenVisible(this.#signal);
+            if (this.#signal.aborted) return;
+            this.#isDue = this.#isHurried = false;
+            try {
+                await this.#work();
+                failures = 0;
+                pause = this.#pause();
+                this.#onFailure(null);
+            } catch (error) {
+                if (this.#signal.aborted) return;
+                failures += 1;
+                this.#isDue ||= !error.isRefusal;
+                pause = backoff(failures, error.retryAfter);
+                this.#onFailure(error);
+            }
+        }
+        this.#isRunning = false;
+    }
+}

@@ -2,16 +2,19 @@ import { isAddressable, path } from "./api.js";
 import { address, button, fill, h } from "./dom.js";
 import { bytes, foreign, foreignShort, number, rate, visible, words } from "./format.js";
 import {
-    View, ask, attempt, countOf, endedStates, figure, generationBar, taskBadge, taskProgress,
-    taskStates, time, waitingStates,
+    View, ask, attempt, countOf, endedStates, failure, figure, generationBar, taskBadge,
+    taskProgress, taskStates, time, waitingStates,
 } from "./parts.js";
-import { SessionFollower } from "./follow.js";
-import { tellState } from "./sessions.js";
+import { SessionFollower, isEnd } from "./follow.js";
+import { Demand } from "./repeat.js";
+import { FollowedState } from "./sessions.js";
 import { taskActions } from "./actions.js";
 
 const rowsMax = 50;
 /** The least time between two reads of the visible page of tasks, in milliseconds. */
 const pagePause = 3000;
+/** The pause between two looks at a bulk operation that runs, in milliseconds. */
+const operationPause = 2000;
 /** The states in which a task ends that an event tells of. */
 const endings = {
     "task.completed": "completed",
@@ -25,11 +28,14 @@ class TransferSession extends View {
     #client;
     #identifier;
     #follower;
+    #liveState = new FollowedState();
     #session = null;
     #received = { ended: 0, running: new Map(), total: null, at: 0 };
     #summary = h("div");
     #actions;
     #operations = h("div", { class: "operations" });
+    /** Reads the newest bulk operations. */
+    #operationsDemand;
     #chart = h("transfer-chart");
     #figures = {
         running: figure("Running", "live"),
@@ -45,8 +51,9 @@ class TransferSession extends View {
     #string = h("input", { id: "string", type: "search", autocomplete: "off" });
     #pages = h("transfer-pages");
     #pageAt = 0;
+    /** Reads the page of tasks that is shown. */
+    #pageDemand;
     #isSampled = false;
-    #pageTimer = null;
 
     open(api, [client, identifier]) {
         this.#api = api;
@@ -74,9 +81,30 @@ class TransferSession extends View {
             this.#filter(),
             this.#pages,
         );
+        this.#demand();
         this.#follow();
-        this.#pages.refresh();
-        this.#showOperations();
+        this.#pageDemand.now();
+        this.#operationsDemand.now();
+    }
+
+    #demand() {
+        const pause = () => {
+            // Rows that change faster than they are read need not be read so often.
+            const least = this.#isSampled ? 2 * pagePause : pagePause;
+            return this.#pageAt + least - performance.now();
+        };
+        const look = async () => {
+            await this.#pages.look();
+            this.#pageAt = performance.now();
+        };
+        this.#pageDemand = new Demand(this.signal, pause, look, (error) =>
+            this.#liveState.take("page", error));
+        const show = () => this.#showOperations();
+        this.#operationsDemand = new Demand(this.signal, () => operationPause, show, (error) => {
+            this.#liveState.take("operations", error);
+            // An ended session has none; the view says so elsewhere.
+            if (error?.isRefusal && !isEnd(error)) fill(this.#operations, failure(error));
+        });
     }
 
     #follow() {
@@ -87,10 +115,10 @@ class TransferSession extends View {
         on("events", (events) => this.#take(events));
         on("mode", (mode) => {
             this.#isSampled = mode === "sample";
-            tellState({ stream: "live", sample: "sampled", ended: "quiet" }[mode]);
             if (mode === "ended") this.#showEnd();
         });
-        on("failure", (error) => error && tellState("lost"));
+        on("failure", (error) => error?.isRefusal && fill(this.#summary, failure(error)));
+        this.#liveState.follow(this.#follower);
         this.#follower.run(this.signal);
     }
 
@@ -108,7 +136,7 @@ class TransferSession extends View {
 
     #show(session) {
         const isOther = this.#session?.last_event_sequence !== session.last_event_sequence;
-        if (this.#session && isOther) this.#refreshPage();
+        if (this.#session && isOther) this.#pageDemand.soon();
         this.#session = session;
         const counts = session.task_counts;
         this.#figures.running.show(number(counts.running));
@@ -179,20 +207,7 @@ class TransferSession extends View {
                 });
             }
         }
-        if (events.some(({ type }) => type !== "task.progress")) this.#refreshPage();
-    }
-
-    #refreshPage() {
-        if (this.#pageTimer) return;
-        // Rows that change faster than they are read need not be read so often.
-        const least = this.#isSampled ? 2 * pagePause : pagePause;
-        const pause = Math.max(0, this.#pageAt + least - performance.now());
-        this.#pageTimer = setTimeout(async () => {
-            this.#pageTimer = null;
-            if (this.signal.aborted || document.hidden) return;
-            await this.#pages.refresh();
-            this.#pageAt = performance.now();
-        }, pause);
+        if (events.some(({ type }) => type !== "task.progress")) this.#pageDemand.soon();
     }
 
     #read(cursor, limit) {
@@ -241,8 +256,8 @@ class TransferSession extends View {
                 class: "actions",
                 cell: (task) =>
                     taskActions(this.#api, task, () => {
-                        this.#pages.refresh();
-                        this.#follower.refresh(this.signal);
+                        this.#pageDemand.now();
+                        this.#follower.refresh();
                     }),
             },
         ];
@@ -294,7 +309,7 @@ class TransferSession extends View {
             button("Retry failed", () => all("retry")),
             button("Cancel all…", async () => {
                 const isSure = await ask(
-                    "Cancel all outstanding tasks?",
+                    `Cancel all outstanding tasks of ${name}?`,
                     "Their transfers stop and what has arrived is dropped. " +
                         "A task that is retried later starts over.",
                     "Cancel all tasks",
@@ -328,26 +343,20 @@ class TransferSession extends View {
             }),
         );
         if (!operation) return;
-        this.#follower.refresh(this.signal);
-        this.#pages.refresh();
-        await this.#showOperations();
+        this.#follower.refresh();
+        this.#pageDemand.now();
+        this.#operationsDemand.now();
     }
 
     /** Shows the newest bulk operations, and looks again while one runs. */
     async #showOperations() {
         const sessionPath = path("sessions", this.#identifier, "bulk-operations");
         const query = { client: this.#client };
-        try {
-            // The newest ones are at the end.
-            const items = await this.#api.list(sessionPath, { query, signal: this.signal });
-            const newest = items.slice(-3).reverse();
-            fill(this.#operations, newest.map((operation) => this.#operation(operation)));
-            const isRunning = newest.some(({ state }) => state === "running");
-            if (isRunning) setTimeout(() => !this.signal.aborted && this.#showOperations(), 2000);
-        } catch (error) {
-            // An ended session has none; the view says so elsewhere.
-            if (!this.signal.aborted && error.code !== "unknown_session") tellState("lost");
-        }
+        // The newest ones are at the end.
+        const items = await this.#api.list(sessionPath, { query, signal: this.signal });
+        const newest = items.slice(-3).reverse();
+        fill(this.#operations, newest.map((operation) => this.#operation(operation)));
+        if (newest.some(({ state }) => state === "running")) this.#operationsDemand.soon();
     }
 
     #operation(operation) {
@@ -357,7 +366,7 @@ class TransferSession extends View {
         const stop = async () => {
             const send = () => this.#api.send("DELETE", path("bulk-operations", id));
             await attempt(send, "Stopped.");
-            await this.#showOperations();
+            this.#operationsDemand.now();
         };
         return h(
             "p",

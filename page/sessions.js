@@ -14,6 +14,28 @@ export function tellState(state) {
     dispatchEvent(new CustomEvent("live", { detail: state }));
 }
 
+/** Tells the page whether a view is live that follows a session, and asks for more beside. */
+export class FollowedState {
+    #follower = null;
+    #failing = new Set();
+
+    /** Takes part in what a follower tells. */
+    follow(follower) {
+        this.#follower = follower;
+        follower.addEventListener("mode", () => this.take("session", null));
+        follower.addEventListener("failure", ({ detail }) => this.take("session", detail));
+    }
+
+    /** Takes how a request went: an error, or null. A refusal is shown in its place alone. */
+    take(source, error) {
+        if (error && !error.isRefusal) this.#failing.add(source);
+        else this.#failing.delete(source);
+        const states = { stream: "live", sample: "sampled", ended: "quiet" };
+        const state = this.#failing.size > 0 ? "lost" : states[this.#follower?.mode];
+        if (state) tellState(state);
+    }
+}
+
 /** The address of a session's view. */
 export function sessionAddress({ client, identifier }) {
     return address("sessions", client, identifier);

@@ -1,6 +1,6 @@
 import { path } from "./api.js";
 import { address, button, fill, facts, h } from "./dom.js";
-import { duration, foreign, foreignShort, number, words } from "./format.js";
+import { duration, foreign, foreignShort, number, visible, words } from "./format.js";
 import { View, ask, attempt, badge, failure, time } from "./parts.js";
 import { Repeat, sleep } from "./repeat.js";
 import { tellState } from "./sessions.js";
@@ -70,6 +70,7 @@ class TransferSubscription extends View {
     #head = h("div");
     #actions = h("div", { class: "buttons" });
     #isEnabled = null;
+    #url = "";
     #state = h("select", { id: "delivery-state" });
     #pages = h("transfer-pages");
     #repeat;
@@ -122,8 +123,9 @@ class TransferSubscription extends View {
     }
 
     #show(subscription) {
-        const { enabled, disabled } = subscription;
-        fill(this.querySelector("h1"), foreign(subscription.url));
+        const { enabled, disabled, url } = subscription;
+        this.#url = url;
+        fill(this.querySelector("h1"), foreign(url));
         fill(this.#head,
             h("p", null, enabledBadge(subscription), " ", disabled ? time(disabled.since) : null),
             subscription.description ? h("p", null, foreign(subscription.description)) : null,
@@ -215,7 +217,7 @@ class TransferSubscription extends View {
 
     async #recover() {
         const isSure = await ask(
-            "Send all dead messages again?",
+            `Send all dead messages to “${visible(this.#url, 60)}” again?`,
             "At most 10,000 messages that were given up are sent once more, the oldest first.",
             "Send them again",
         );

@@ -3,8 +3,8 @@ import { fill, h, facts } from "./dom.js";
 import { bytes, decoded, duration, foreign, number, rate } from "./format.js";
 import { View, empty, endedStates, failure, taskBadge, taskProgress, time } from "./parts.js";
 import { SessionFollower } from "./follow.js";
-import { backoff, sleep, whenVisible } from "./repeat.js";
-import { sessionLink, tellState } from "./sessions.js";
+import { Demand, backoff, sleep, whenVisible } from "./repeat.js";
+import { FollowedState, sessionLink } from "./sessions.js";
 import { changeButton, taskActions } from "./actions.js";
 import "./timeline.js";
 
@@ -23,7 +23,9 @@ class TransferTask extends View {
     #id;
     #task = null;
     #readAt = 0;
-    #timer = null;
+    /** Reads the task. */
+    #demand;
+    #liveState = new FollowedState();
     #attempt = null;
     /** What the buttons are about. */
     #offered = "";
@@ -49,37 +51,29 @@ class TransferTask extends View {
             this.#attempts,
             this.#details,
         );
-        this.#read();
+        const pause = () => this.#readAt + readPause - performance.now();
+        this.#demand = new Demand(this.signal, pause, () => this.#read(), (error) => {
+            this.#liveState.take("task", error);
+            if (error) fill(this.#problem, failure(error));
+        });
+        this.#demand.now();
     }
 
     /** Reads the task, and its attempts if they may have changed. */
     async #read() {
-        try {
-            const options = { signal: this.signal };
-            const task = await this.#api.get(path("tasks", this.#id), options);
-            const sign = `${task.attempt} ${task.state}`;
-            if (sign !== this.#attempt) {
-                this.#attempt = sign;
-                const attempts = await this.#api.get(path("tasks", this.#id, "attempts"), options);
-                this.#showAttempts(attempts);
-            }
-            this.#readAt = performance.now();
-            fill(this.#problem);
-            this.#show(task);
-            this.#follow(task);
-            this.#watch();
-        } catch (error) {
-            if (!this.signal.aborted) fill(this.#problem, failure(error));
+        const options = { signal: this.signal };
+        const task = await this.#api.get(path("tasks", this.#id), options);
+        const sign = `${task.attempt} ${task.state}`;
+        if (sign !== this.#attempt) {
+            const attempts = await this.#api.get(path("tasks", this.#id, "attempts"), options);
+            this.#attempt = sign;
+            this.#showAttempts(attempts);
         }
-    }
-
-    #readSoon() {
-        if (this.#timer) return;
-        const pause = Math.max(0, this.#readAt + readPause - performance.now());
-        this.#timer = setTimeout(() => {
-            this.#timer = null;
-            if (!this.signal.aborted && !document.hidden) this.#read();
-        }, pause);
+        this.#readAt = performance.now();
+        fill(this.#problem);
+        this.#show(task);
+        this.#follow(task);
+        this.#watch();
     }
 
     /** Follows the events of the task's session; progress is shown from them alone. */
@@ -91,15 +85,16 @@ class TransferTask extends View {
         const on = (type, work) => follower.addEventListener(type, ({ detail }) => work(detail));
         on("mode", (mode) => {
             isSampled = mode === "sample";
-            tellState({ stream: "live", sample: "sampled", ended: "quiet" }[mode]);
+            // What has happened before it, perhaps while nobody saw the page, no event tells.
+            if (mode === "stream") this.#demand.soon();
         });
-        on("session", () => isSampled && !this.#isEnded && this.#readSoon());
-        on("failure", (error) => error && tellState("lost"));
+        on("session", () => isSampled && this.#demand.soon());
+        this.#liveState.follow(follower);
         on("events", (events) => {
             for (const { type, data } of events) {
                 if (data.task?.id !== this.#id) continue;
                 if (type === "task.progress") this.#show({ ...this.#task, ...moved(data.task) });
-                else this.#readSoon();
+                else this.#demand.soon();
             }
         });
         follower.run(this.signal);
@@ -158,7 +153,7 @@ class TransferTask extends View {
         const sign = [task.state, task.priority, task.earliest_begin_at].join(" ");
         if (this.#offered !== sign) {
             this.#offered = sign;
-            const read = () => this.#read();
+            const read = () => this.#demand.now();
             const leave = () => location.replace(sessionLink(session).href ?? "#/sessions");
             const change = changeButton(this.#api, task, read);
             fill(this.#actions, taskActions(this.#api, task, read, leave, change));

@@ -172,4 +172,22 @@ import TransferWire
             try TransferService(environment: ["TRANSFERD_URL": "http://127.0.0.1"])
         }
     }
+
+    @Test(arguments: [
+        ("http://a:65536", "key"), ("http://a:99999", "key"), ("http://a:0", "key"),
+        ("http://a?x", "key"), ("http://a#x", "key"), ("http://user@a", "key"), ("ftp://a", "key"),
+        ("http://a", ""), ("http://a", "tdk_a\r"), ("http://a", "tdk_a\nb"),
+        ("http://a", "tdk_a\0"), ("http://a", "tdk_é"),
+    ])
+    func sendsNothingWithAnAddressOrAKeyThatCannotBeUsed(url: String, key: String) async throws {
+        let transport = ScriptedTransport { _ in TransportResponse(200, [Self.session]) }
+        let service = TransferService(url: url, apiKey: key, transport: transport)
+        let error = await #expect(throws: TransferError.self) { try await service.session("s") }
+        #expect(error?.code == .misconfigured)
+        #expect(error?.description.contains("tdk") == false)
+        #expect(transport.requests.isEmpty)
+        #expect(throws: TransferError.self) {
+            try TransferService(environment: ["TRANSFERD_URL": url, "TRANSFERD_API_KEY": key])
+        }
+    }
 }

@@ -181,6 +181,22 @@ import TransferURLSession
         await origin.log.wait { $0.connectionsOpen == 0 }
     }
 
+    @Test func saysNothingOfAFieldThatCannotBeSent() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let request = TransportRequest(
+            method: "GET",
+            url: origin.url("/"),
+            headers: [("Authorization", "Bearer secret\r")],
+            body: .none,
+            timeout: .seconds(60)
+        )
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await AsyncHTTPTransport.shared.send(request)
+        }
+        #expect(failure?.reason.contains("secret") == false)
+    }
+
     @Test func refusesWhatURLSessionWouldDecode() async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }

@@ -32,7 +32,11 @@ import TransferClient
         #expect(Transferctl.message(for: error).contains("1 to 255 bytes"))
     }
 
-    @Test(arguments: ["ftp://x", "nourl", "http://", "https:///a", "", "x:80"])
+    @Test(arguments: [
+        "ftp://x", "nourl", "http://", "https:///a", "", "x:80", "http://a:0", "http://a:65536",
+        "http://a:99999", "http://a:99999999999999999999", "http://a?x", "http://a#x",
+        "http://user@a", "http://user:word@a",
+    ])
     func aServiceIsReachedByHTTP(url: String) throws {
         let error = try #require(throws: (any Error).self) {
             _ = try Transferctl.parseAsRoot(["contexts", "add", "b", url])
@@ -46,7 +50,28 @@ import TransferClient
         #expect(refused.code == .misconfigured && refused.message.contains("http://"))
     }
 
-    @Test(arguments: ["http://127.0.0.1:8080", "HTTPS://transferd.example/", "http://[::1]:80"])
+    @Test(arguments: ["tdk_a\rb", "tdk_a\nb", "tdk_a\0b", "tdk_a b", "tdk_é", "\r\n"])
+    func aKeyThatCannotBeSentIsRefusedAndNotTold(key: String) throws {
+        let refused = try #require(throws: TransferError.self) {
+            _ = try ServiceOptions.parse([]).service(
+                environment: ["TRANSFERD_URL": "http://a", "TRANSFERD_API_KEY": key]
+            )
+        }
+        #expect(refused.code == .misconfigured && refused.exitCode == ExitCode(2))
+        #expect(!"\(refused)".contains("tdk"))
+    }
+
+    @Test(arguments: ["key\r", "key\n", "key\r\n"])
+    func theEndOfItsLineIsNoPartOfAKey(key: String) throws {
+        _ = try ServiceOptions.parse([]).service(
+            environment: ["TRANSFERD_URL": "http://a", "TRANSFERD_API_KEY": key]
+        )
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:8080", "HTTPS://transferd.example/", "http://[::1]:80",
+        "http://a:65535/below",
+    ])
     func aServiceHasAHost(url: String) throws {
         _ = try Transferctl.parseAsRoot(["contexts", "add", "b", url])
     }

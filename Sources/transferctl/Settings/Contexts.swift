@@ -50,15 +50,20 @@ struct Contexts: ParsableCommand {
         var client: String?
 
         mutating func validate() throws {
-            guard ServiceURL.isUsable(url) else { throw ValidationError(ServiceURL.rule) }
+            do throws(TransferError) {
+                try TransferService.check(url: url)
+            } catch {
+                throw ValidationError(error.message)
+            }
         }
 
         mutating func run() throws {
             // Not an argument, which other users of the machine could read.
             if isatty(STDIN_FILENO) == 1 { try Output.note("API key:") }
-            guard let key = readLine(), !key.isEmpty else {
+            guard let key = readLine()?.trimmingCharacters(in: .newlines), !key.isEmpty else {
                 throw TransferError(.misconfigured, "There is no key on the standard input.")
             }
+            try TransferService.check(apiKey: key)
             let context = ContextFile.Context(url: url, apiKey: key, client: client)
             try Contexts.change { file in
                 file.contexts[name] = context

@@ -14,15 +14,9 @@ struct ServiceOptions: ParsableArguments {
     func service(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> TransferService {
-        let service = try named(environment)
-        guard ServiceURL.isUsable(service.url) else {
-            throw TransferError(.misconfigured, ServiceURL.rule)
-        }
-        return service
-    }
-
-    private func named(_ environment: [String: String]) throws -> TransferService {
         if context == nil, environment["TRANSFERD_URL"] != nil {
+            var environment = environment
+            environment["TRANSFERD_API_KEY"] = environment["TRANSFERD_API_KEY"].map(Self.withoutEnd)
             return try TransferService(environment: environment)
         }
         let path = ContextFile.path(environment)
@@ -36,6 +30,14 @@ struct ServiceOptions: ParsableArguments {
         guard let context = file.contexts[name] else {
             throw ContextFile.Fault.unknownContext(name, path: path)
         }
-        return TransferService(url: context.url, apiKey: context.apiKey, client: context.client)
+        let key = Self.withoutEnd(context.apiKey)
+        try TransferService.check(url: context.url)
+        try TransferService.check(apiKey: key)
+        return TransferService(url: context.url, apiKey: key, client: context.client)
+    }
+
+    /// Returns a key without the end of a line, as files that other systems wrote leave it there.
+    private static func withoutEnd(_ key: String) -> String {
+        key.trimmingCharacters(in: .newlines)
     }
 }

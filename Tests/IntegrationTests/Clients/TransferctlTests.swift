@@ -91,6 +91,20 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    @Test func refusesSettingsThatNoRequestCanBeMadeWith() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        for variables in [
+            ["TRANSFERD_URL": "http://127.0.0.1:65536"],
+            ["TRANSFERD_API_KEY": "tdk_secret\rx"], ["TRANSFERD_API_KEY": "tdk_secret\nx"],
+        ] {
+            #expect(try await stage.run(["sessions"], adding: variables).status == 2)
+            let errors = try stage.text("out-errors")
+            #expect(errors.contains("misconfigured") && !errors.contains("secret"))
+        }
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func doesNotListenOnAPortThatIsTaken() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }

@@ -58,6 +58,10 @@ class Chromium:
         if self.driver.find_elements(By.ID, "key"):
             self.sign_in(self.service.key)
 
+    def move(self, address):
+        """Opens another view of the page that is there."""
+        self.driver.execute_script("location.hash = arguments[0]", address)
+
     def forget(self):
         """Forgets the key, as a new tab has none."""
         self.driver.get(f"{self.service.address}/page/icon.svg")
@@ -123,6 +127,53 @@ class Chromium:
 
     def connect(self):
         self.driver.delete_network_conditions()
+
+    def hide(self, selector="body", text=""):
+        """Makes the page believe that its tab is hidden, as soon as an element has a text."""
+        self.driver.execute_async_script(
+            """
+            const [selector, text, done] = arguments;
+            const timer = setInterval(() => {
+                const all = [...document.querySelectorAll(selector)];
+                if (!all.some((element) => element.textContent.includes(text))) return;
+                clearInterval(timer);
+                Object.defineProperty(document, "hidden", { get: () => true, configurable: true });
+                document.dispatchEvent(new Event("visibilitychange"));
+                done();
+            }, 10);
+            """,
+            selector,
+            text,
+        )
+
+    def show(self):
+        """Makes the page believe that its tab is seen again."""
+        self.driver.execute_script(
+            """
+            delete document.hidden;
+            document.dispatchEvent(new Event("visibilitychange"));
+            """
+        )
+
+    def refuse_once(self, path, status, title):
+        """Answers the next request for the document at a path with a problem."""
+        self.driver.execute_script(
+            """
+            const [path, status, title] = arguments;
+            const send = fetch;
+            window.fetch = (url, init) => {
+                const isMeant = new URL(url).pathname === path && !init.method;
+                if (!isMeant) return send(url, init);
+                window.fetch = send;
+                const headers = { "Retry-After": "1" };
+                return Promise.resolve(
+                    new Response(JSON.stringify({ status, title }), { status, headers }));
+            };
+            """,
+            path,
+            status,
+            title,
+        )
 
     def photograph(self, name):
         """Keeps a picture of the whole page."""

@@ -237,6 +237,154 @@ class ConnectionTests(PageTest):
             browser.wait(".failure", gone=True)
 
 
+class HiddenTests(PageTest):
+    """A tab that nobody sees asks for nothing, and shows what is so once it is seen."""
+
+    def test_an_ended_task_that_is_retried_meanwhile_is_read_again(self):
+        service.session("unseen")
+        task = service.submit("unseen", [{"url": origin.url("/file/1"), "autostart": False}])[0]
+        service.send("POST", f"/v1/tasks/{task}/cancel")
+        browser.open(f"#/tasks/{task}")
+        browser.wait(".state .badge", "cancelled")
+        browser.wait(".live-state", "Live")
+        browser.hide()
+        service.send("POST", f"/v1/tasks/{task}/retry")
+        self.await_state(task, "completed")
+        browser.show()
+        browser.wait(".state .badge", "completed")
+
+    def test_rows_that_were_due_are_read_when_it_is_seen(self):
+        service.session("due")
+        browser.open("#/sessions/default/due")
+        browser.wait(".live-state", "Live")
+        service.submit("due", [{"url": origin.url("/file/1"), "autostart": False}])
+        browser.wait("tbody tr", "/file/1")
+        service.submit("due", [{"url": origin.url("/file/2"), "autostart": False}])
+        # The document is read before the rows.
+        browser.hide(".figure", "Waiting2")
+        # Longer than the pause after which rows are read.
+        time.sleep(5)
+        browser.show()
+        browser.wait("tbody tr", "/file/2")
+
+    def test_an_operation_that_runs_is_not_looked_at(self):
+        service.session("unwatched")
+        browser.open("#/sessions/default/unwatched")
+        browser.wait(".live-state", "Live")
+        path = service.path("unwatched", "/bulk-operations")
+        # One that does not end.
+        browser.driver.execute_script(
+            """
+            const [path] = arguments;
+            const send = fetch;
+            window.looks = 0;
+            window.fetch = async (url, init) => {
+                const response = await send(url, init);
+                if (new URL(url).pathname !== path || init.method) return response;
+                window.looks += 1;
+                return new Response((await response.text()).replace(/"completed"/, '"running"'));
+            };
+            """,
+            path,
+        )
+        browser.click("button", "Suspend all")
+        browser.wait(".operation", "running")
+        browser.hide()
+        looks = browser.driver.execute_script("return looks")
+        # Longer than the pause between two looks.
+        time.sleep(5)
+        self.assertLessEqual(browser.driver.execute_script("return looks"), looks + 1)
+        browser.show()
+
+
+class FailedRequestTests(PageTest):
+    """A request that fails once leaves nothing behind."""
+
+    def test_of_the_document_of_a_session(self):
+        service.session("failing")
+        browser.open("#/sessions/default/failing")
+        browser.wait(".live-state", "Live")
+        browser.refuse_once("/v1/sessions/failing", 429, "Too many requests")
+        service.submit("failing", [{"url": origin.url("/file/1"), "autostart": False}])
+        browser.wait(".live-state", "Connection lost")
+        browser.wait(".live-state", "Live")
+        self.await_figure("Waiting", 1)
+
+    def test_of_the_rows_of_a_session(self):
+        service.session("rows")
+        browser.open("#/sessions/default/rows")
+        browser.wait(".live-state", "Live")
+        browser.refuse_once("/v1/sessions/rows/tasks", 503, "Unavailable")
+        service.submit("rows", [{"url": origin.url("/file/1"), "autostart": False}])
+        browser.wait(".failure", "Unavailable")
+        browser.wait("tbody tr", "/file/1")
+        browser.wait(".failure", gone=True)
+        browser.wait(".live-state", "Live")
+
+    def test_of_the_bulk_operations(self):
+        service.session("failing-bulk")
+        browser.open("#/sessions/default/failing-bulk")
+        browser.wait(".live-state", "Live")
+        path = service.path("failing-bulk", "/bulk-operations")
+        browser.refuse_once(path, 503, "Unavailable")
+        browser.click("button", "Suspend all")
+        browser.wait(".live-state", "Connection lost")
+        browser.wait(".operation", "suspend: 0 of 0 tasks changed, completed")
+        browser.wait(".live-state", "Live")
+
+    def test_of_a_task_that_is_opened(self):
+        service.session("failing-task")
+        tasks = [{"url": origin.url("/file/1"), "autostart": False}]
+        task = service.submit("failing-task", tasks)[0]
+        browser.open("#/sessions")
+        browser.wait("tbody tr", "failing-task")
+        browser.refuse_once(f"/v1/tasks/{task}", 503, "Unavailable")
+        browser.move(f"#/tasks/{task}")
+        browser.wait(".failure", "Unavailable")
+        browser.wait(".state .badge", "suspended")
+        browser.wait(".live-state", "Live")
+        self.assertEqual(browser.texts(".failure"), [])
+
+    def test_what_is_refused_is_shown(self):
+        service.session("refused")
+        browser.open("#/sessions")
+        browser.wait("tbody tr", "refused")
+        browser.refuse_once("/v1/sessions/refused", 403, "Not with this key")
+        browser.move("#/sessions/default/refused")
+        browser.wait("transfer-session .failure", "Not with this key")
+
+
+class QuestionTests(PageTest):
+    """A question names what it is about, and ends with its view."""
+
+    def test_it_ends_when_another_view_is_opened(self):
+        for name in ["asked", "other"]:
+            service.session(name)
+        task = service.submit("asked", [{"url": origin.url("/file/1"), "autostart": False}])[0]
+        browser.open("#/sessions/default/other")
+        browser.move("#/sessions/default/asked")
+        browser.wait("tbody tr", "/file/1")
+        browser.click("button", "Cancel all")
+        browser.wait("dialog[open] h2", "Cancel all outstanding tasks of “asked”?")
+        browser.driver.back()
+        browser.wait("h1", "other")
+        browser.wait("dialog", gone=True)
+        self.assertEqual(service.task(task)["state"], "suspended")
+
+    def test_it_ends_with_the_key(self):
+        self.expected_complaint = "401 (Unauthorized)"
+        service.session("revoked")
+        keys = service.send("POST", "/v1/keys", {"name": "asker", "scopes": ["read", "control"]})
+        browser.driver.get(f"{service.address}/#/sessions/default/revoked")
+        browser.sign_in(keys["key"])
+        browser.wait(".live-state", "Live")
+        browser.click("button", "Finish")
+        browser.wait("dialog[open] h2", "Finish “revoked”?")
+        service.send("DELETE", f"/v1/keys/{keys['id']}")
+        browser.wait("#key")
+        browser.wait("dialog", gone=True)
+
+
 class LargeSessionTests(PageTest):
     """However many tasks a session has, the page holds one page of them and asks for little."""
 
@@ -302,7 +450,7 @@ class ChangingTests(PageTest):
         browser.click("button", "Resume")
         browser.wait(".state .badge", "running")
         browser.click("button", "Cancel")
-        browser.wait("dialog[open] h2", "Cancel this task?")
+        browser.wait("dialog[open] h2", f"Cancel the task “{origin.url('/held/1')}”?")
         browser.photograph("question")
         self.assertEqual(browser.faults(), [])
         browser.click("dialog button", "Keep as it is")
@@ -395,9 +543,11 @@ class ChangingTests(PageTest):
 
     def test_a_session_that_never_was_is_not_said_to_have_ended(self):
         self.expected_complaint = "404 (Not Found)"
-        browser.open("#/sessions/default/never")
-        browser.wait("p", "There is no session of this name")
-        self.hold_that_nothing_can_be_done()
+        # Neither the session nor, then, its client is known.
+        for client in ["default", "nobody"]:
+            browser.open(f"#/sessions/{client}/never")
+            browser.wait("p", "There is no session of this name")
+            self.hold_that_nothing_can_be_done()
 
     def hold_that_nothing_can_be_done(self):
         actions = browser.wait("[role=group]", "Invalidate")
@@ -507,6 +657,11 @@ class StrangersTests(PageTest):
         browser.click("button", "Invalidate")
         browser.wait("dialog[open] h2", "Invalidate “twin\\u{202e}" + "a" * 55 + "…”?")
         browser.click("dialog button", "Keep as it is")
+
+    def test_marks_do_not_reach_into_other_lines(self):
+        service.session("Z" + "\u0301" * 6)
+        browser.open("#/sessions/default/Z" + "%CC%81" * 6)
+        browser.wait("h1", "Z" + "\u0301" * 4 + "\\u{301}\\u{301}")
 
     def test_names_in_the_background(self):
         settings = {"permitted_identifiers": ["*"]}

@@ -14,6 +14,8 @@ public struct TransferService: Sendable {
 
     private let apiKey: String
     private let transport: any TransferTransport
+    /// Why no request can be made; nil when one can.
+    private let misconfiguration: TransferError?
 
     /// The most bytes of a response that are kept in memory.
     private static let responseBytesMax = 64 << 20
@@ -22,9 +24,13 @@ public struct TransferService: Sendable {
 
     /// Names a service.
     ///
+    /// With a URL or a key that ``check(url:)`` or ``check(apiKey:)`` refuses, every call throws
+    /// their error and nothing is sent.
+    ///
     /// - Parameters:
     ///   - url: the URL; a slash at its end does not matter.
-    ///   - apiKey: a key of the tenant, as `transferd keys create` prints it.
+    ///   - apiKey: a key of the tenant, as `transferd keys create` prints it, without the end of
+    ///     its line.
     ///   - client: the client of the tenant; nil for the one that always exists.
     ///   - transport: what sends the requests.
     public init(
@@ -37,11 +43,19 @@ public struct TransferService: Sendable {
         self.apiKey = apiKey
         self.client = client
         self.transport = transport
+        do throws(TransferError) {
+            try Self.check(url: self.url)
+            try Self.check(apiKey: apiKey)
+            misconfiguration = nil
+        } catch {
+            misconfiguration = error
+        }
     }
 
     /// Reads `TRANSFERD_URL`, `TRANSFERD_API_KEY` and, if it is there, `TRANSFERD_CLIENT`.
     ///
-    /// - Throws: ``TransferError`` with the code `misconfigured` when one is missing.
+    /// - Throws: ``TransferError`` with the code `misconfigured` when one is missing or no request
+    ///   can be made with it.
     public init(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TransferError) {
@@ -50,6 +64,8 @@ public struct TransferService: Sendable {
         else {
             throw TransferError(.misconfigured, "TRANSFERD_URL and TRANSFERD_API_KEY must be set.")
         }
+        try Self.check(url: url)
+        try Self.check(apiKey: apiKey)
         self.init(url: url, apiKey: apiKey, client: environment["TRANSFERD_CLIENT"])
     }
 }
@@ -130,6 +146,7 @@ extension TransferService {
     }
 
     private func start(_ request: ServiceRequest) async throws(TransferError) -> TransportResponse {
+        if let misconfiguration { throw misconfiguration }
         let response: TransportResponse
         do throws(TransportFailure) {
             response = try await transport.send(

@@ -94,7 +94,8 @@ public struct AsyncHTTPTransport: TransferTransport {
             TransportFailure(.timedOut, "The service did not respond in time.")
         case .connectTimeout, .getConnectionFromPoolTimeout:
             TransportFailure(.notConnected, "The service could not be reached in time.")
-        default: TransportFailure(.broken, "The connection ended: \(error)")
+        // Not the error itself, which may have the values of header fields.
+        default: TransportFailure(.broken, "The connection ended: \(error.shortDescription)")
         }
     }
 }

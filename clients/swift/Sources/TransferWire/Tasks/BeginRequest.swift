@@ -9,7 +9,7 @@ public struct BeginRequest: Codable, Sendable {
     public enum Disposition: String, CaseIterable, Codable, Sendable {
         /// Begins as submitted.
         case proceed = "continue"
-        /// Begins with another address or other headers.
+        /// Begins with another address or other headers; needs the scope `submit` as well.
         case useNewRequest = "use_new_request"
         case cancel
     }
