@@ -40,6 +40,9 @@ extension EasyHandle {
     /// body, a third less for 16 KiB bodies. 128 KiB is no better, because malloc(3) then maps each
     /// buffer again. Slow transfers touch, and so cost, only the pages that their small reads fill.
     static let receiveBufferBytes = 64 * 1024
+    /// The size of the buffer of a paced transfer whose body is decoded: one call of libcurl may read
+    /// it a hundred times before we can pause it, and each may hold many times as much.
+    static let decodedBufferBytes = 4 * 1024
 
     /// Sets all options that follow from `request` alone.
     func configure(
@@ -55,7 +58,10 @@ extension EasyHandle {
         try set(connectTimeout: request.connectTimeout)
         // An empty text offers all codings that this libcurl decodes, of which it undoes up to five
         // in a row.
-        if request.decodesBody { try set(CURLOPT_ACCEPT_ENCODING, "") }
+        if request.decodesBody {
+            try set(CURLOPT_ACCEPT_ENCODING, "")
+            if request.isReceivingPaced { try set(CURLOPT_BUFFERSIZE, Self.decodedBufferBytes) }
+        }
         try set(
             CURLOPT_HTTP_VERSION,
             request.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1

@@ -5,8 +5,11 @@ import CCurl
 ///
 /// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of
 /// libcurl may bring a hundred buffers, and a pause demanded after that call would come too late.
-/// Sending has no such place, because a body in memory is read without asking us. It is also less
-/// urgent: one call sends one buffer.
+/// A body that libcurl decodes is not refused: libcurl would decode all that it has read, and keep
+/// it without asking us how much that may be. Its pause is demanded after the call, for which its
+/// buffer is small.
+/// Sending has no such place either, because a body in memory is read without asking us. It is also
+/// less urgent: one call sends one buffer.
 struct Pacing {
     typealias Instant = ContinuousClock.Instant
 
@@ -29,8 +32,11 @@ struct Pacing {
     private var sender: Pacer
     private let debtors: Debtors
     private let sendsBody: Bool
+    private let decodesBody: Bool
     /// The rates shared with other transfers; bytes count against them in both directions.
     var shared: [SharedRate]
+    /// Whether receiving is to be paused, of which libcurl has not been told.
+    private var owesRest = false
     private var isEntered = false
     private var awaitsSink = false
     private var awaitsSource = false
@@ -43,6 +49,7 @@ struct Pacing {
         receiver = Pacer(rate: request.receiveRateMax, at: now)
         sender = Pacer(rate: request.sendRateMax, at: now)
         sendsBody = request.body != nil || request.bodySource != nil
+        decodesBody = request.decodesBody
         shared = request.sharedRates
         self.debtors = debtors
     }
@@ -50,9 +57,9 @@ struct Pacing {
     /// Returns whether a piece may be taken; if not, receiving is paused from now on.
     mutating func mayReceive(_ transfer: ActiveTransfer, at now: Instant) -> Bool {
         guard pauseEnd(of: receiver, at: now, isPaused: rest.receiving) != nil else { return true }
-        rest.receiving = true
+        if decodesBody { owesRest = true } else { rest.receiving = true }
         enter(transfer)
-        return false
+        return decodesBody
     }
 
     /// Records received bytes.
@@ -105,7 +112,9 @@ struct Pacing {
     /// Decides again which directions are paused from now on.
     mutating func update(at now: Instant) -> Rest {
         isEntered = false
-        let receiving = rest.receiving ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
+        let isReceivingDue = rest.receiving || owesRest
+        owesRest = false
+        let receiving = isReceivingDue ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
         let sending = sendsBody ? pauseEnd(of: sender, at: now, isPaused: rest.sending) : nil
         rest = Rest(
             receiving: receiving != nil || awaitsSink,

@@ -1,8 +1,10 @@
 extension CurlRequest {
     /// The data that a transfer moves, as far as it decides which HTTP version serves it best.
     package enum Traffic: Equatable, Sendable {
-        /// At most a few hundred KiB, sent or received, in memory: data tasks and webhooks.
+        /// A webhook message, of whose answer only the head decides anything.
         case message
+        /// The request and the response of a data task, in memory: at most a few hundred KiB.
+        case data
         /// A file of that many bytes; nil for any number.
         case file(size: Int64?)
 
@@ -15,8 +17,9 @@ extension CurlRequest.HTTPVersion {
     /// Returns which versions to offer.
     ///
     /// HTTP/2 is for many small things to one host; large files would share one TCP window. Where
-    /// its implementation is not sound, it is used for messages only: these are never paused, and
-    /// their length shows if they are wrong, and repeating them costs little.
+    /// its implementation is not sound, a body without a length may be cut unnoticed: then it is
+    /// used for webhook messages only, whose answer's body decides nothing, and which are never
+    /// paused.
     package static func choice(
         for traffic: CurlRequest.Traffic,
         by library: CurlLibrary = CurlLoop.libraryVersion
@@ -32,6 +35,7 @@ extension CurlRequest.HTTPVersion {
         guard hasHTTP2 else { return .http1 }
         return switch traffic {
         case .message: .negotiated
+        case .data: isSound ? .negotiated : .http1
         case .file(let size?) where isSound && size <= CurlRequest.Traffic.smallFileBytesMax:
             .negotiated
         case .file: .http1
@@ -42,7 +46,10 @@ extension CurlRequest.HTTPVersion {
 extension CurlRequest {
     /// Whether HTTP/2 may be used; a stream that is paused must not use an unsound version.
     var offersHTTP2: Bool {
-        let isPaced = receiveRateMax != nil || sendRateMax != nil || !sharedRates.isEmpty
+        let isPaced = isReceivingPaced || sendRateMax != nil
         return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
     }
+
+    /// Whether a body may have to wait for a rate.
+    var isReceivingPaced: Bool { receiveRateMax != nil || !sharedRates.isEmpty }
 }

@@ -8,8 +8,9 @@ package struct CurlRequest: Sendable {
         case http1
         /// HTTP/2 if the origin offers it over TLS, otherwise HTTP/1.1.
         ///
-        /// For small bodies only, unless ``CurlLibrary/isHTTP2Sound``: older versions may also hang
-        /// when a stream is paused, so that a request with a rate uses HTTP/1.1 there.
+        /// Only for requests whose response's body decides nothing, unless
+        /// ``CurlLibrary/isHTTP2Sound``: older versions may also hang when a stream is paused, so
+        /// that a request with a rate uses HTTP/1.1 there.
         case negotiated
     }
 

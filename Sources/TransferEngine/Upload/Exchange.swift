@@ -156,7 +156,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 request.bodySource = file
             }
             request.httpVersion = .choice(
-                for: claim.request.kind == .data ? .message : .file(size: state.sizeToSend)
+                for: claim.request.kind == .data ? .data : .file(size: state.sizeToSend)
             )
             request.apply(
                 claim,

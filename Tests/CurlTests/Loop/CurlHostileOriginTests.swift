@@ -8,6 +8,15 @@ struct CurlHostileOriginTests {
     private static let body = OriginBody.random(seed: 3, size: 50_000)
     /// The text "hello" in gzip.
     private static let codedHello = "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA=="
+    /// 100 MiB of zeros in gzip, and that in gzip once more.
+    private static let codedBomb = """
+        H4sIAAAAAAACA+3cK04EURCG0Z5HSAfBQ4xCQIJhCRiSwWAwCLAQFsAa6ISgMBgSdoFiATgkbsDNAggC\
+        MQpopnsZ9z9HXV3uVirf9l1ddYajz5fBYPlo7v+evurVCgAAAChc83Ez6pYB1U47Ozo5AwAAAEp3ub42\
+        7pcCPxdbh8YBAAAAxbs92N/oLwS+r6/GxgEAAADFmyzm034X8No+b56aBwAAABTvXTAAAAAAoggGAAAA\
+        QBbBAAAAAMgiGAAAAABhBAMAAAAgi2AAAAAAZBEMAAAAgCyCAQAAABBGMAAAAACyCAYAAABAFsEAAAAA\
+        yCIYAAAAAGEEAwAAACCLYAAAAABkEQwAAACALIIBAAAAEEYwAAAAALIIBgAAAEAWwQAAAADI8rCYN91h\
+        wPStnf3WkwoAAKBA58PH3b3j5ddn5R+GjKQJNY4BAA==
+        """
 
     @Test func bodyCutByEndIsTruncated() async throws {
         let exchange = try Exchange()
@@ -290,6 +299,34 @@ struct CurlHostileOriginTests {
             $0.decodesBody = true
         }
         #expect(code == .badResponse)
+    }
+
+    /// A piece that is refused within libcurl's decoder is kept there with all that follows of its
+    /// read, decoded and uncounted.
+    @Test func aPacedBodyIsNotKeptWithinTheDecoder() async throws {
+        let exchange = try Exchange()
+        let bomb = Array(try #require(Data(base64Encoded: Self.codedBomb)))
+        let (record, code) = await exchange.run(
+            .response(headers: [("Content-Encoding", "gzip, gzip")], body: .bytes(bomb))
+        ) {
+            $0.decodesBody = true
+            $0.receiveRateMax = 100_000_000
+        }
+        #expect(code == .bodyTooLarge)
+        #expect(record.body.count <= 17 << 20)
+    }
+
+    @Test func aPacedBodyIsDecodedWhole() async throws {
+        let exchange = try Exchange()
+        let coded = Array(try #require(Data(base64Encoded: Self.codedHello)))
+        let (record, code) = await exchange.run(
+            .response(headers: [("Content-Encoding", "gzip")], body: .bytes(coded))
+        ) {
+            $0.decodesBody = true
+            $0.receiveRateMax = 10
+        }
+        #expect(code == nil)
+        #expect(record.body == Array("hello".utf8))
     }
 
     @Test func progressOfAnUploadIsToldAsOftenAsTheOriginLikes() async throws {

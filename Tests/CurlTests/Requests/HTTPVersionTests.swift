@@ -10,6 +10,8 @@ struct HTTPVersionTests {
     @Test(arguments: [
         (CurlRequest.Traffic.message, false, true, CurlRequest.HTTPVersion.http1),
         (.message, true, false, .negotiated), (.message, true, true, .negotiated),
+        (.data, true, true, .negotiated), (.data, true, false, .http1),
+        (.data, false, true, .http1), (.data, false, false, .http1),
         (.file(size: 0), true, true, .negotiated), (.file(size: small), true, true, .negotiated),
         (.file(size: small + 1), true, true, .http1), (.file(size: nil), true, true, .http1),
         (.file(size: 0), true, false, .http1), (.file(size: nil), true, false, .http1),
@@ -51,5 +53,39 @@ struct HTTPVersionTests {
             #expect(sink.record.body == body.bytes)
         }
         loop.stop()
+    }
+
+    /// RFC 9113, section 8.7: it was not processed, which shows where its connection is its own.
+    @Test(
+        .enabled(if: NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2),
+        arguments: [("GET", CurlError.Code.connectionLost), ("POST", .requestRefused)]
+    )
+    func aRequestWhoseStreamIsRefusedWasNotProcessed(
+        method: String,
+        code: CurlError.Code
+    ) async throws {
+        let authority = try await TestAuthority()
+        let server = try await NginxServer(
+            authority.issue(),
+            of: authority,
+            body: .empty,
+            directives: "http2_max_concurrent_streams 0;"
+        )
+        let loop = try CurlLoop(name: "curl-test")
+        defer { loop.stop() }
+        var request = CurlRequest(
+            url: server.url,
+            method: method,
+            body: method == "POST" ? [1] : nil,
+            egress: .everywhere
+        )
+        request.tls.certificateAuthorities = authority.certificate
+        request.httpVersion = .negotiated
+        let sink = RecordingSink()
+        loop.start(request, sink: sink)
+        let result = try #require(await sink.result)
+        #expect(result.code == code)
+        #expect(result.isRequestRefused == (code == .requestRefused))
+        #expect(sink.record.heads.isEmpty)
     }
 }

@@ -49,8 +49,13 @@ import TransferTestSupport
     }
 
     /// RFC 9113, section 8.7: it was not processed, whatever its method.
+    ///
+    /// Where data tasks are not offered HTTP/2, `HTTPVersionTests` of `Curl` see the refusal.
     @Test(
-        .enabled(if: NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2),
+        .enabled(
+            if: NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2
+                && CurlLoop.libraryVersion.isHTTP2Sound
+        ),
         arguments: ["GET", "POST"]
     )
     func aRequestWhoseStreamIsRefusedIsSentAgain(method: String) async throws {
@@ -65,6 +70,12 @@ import TransferTestSupport
         #expect(task.failure?.code == .connectionLost)
         #expect(task.attempt == 3)
         #expect(task.bytesSent == 0)
+    }
+
+    @Test func aRefusedRequestIsALostConnectionThatMayBeRetried() {
+        let failure = TransferFailure(CurlError(.requestRefused))
+        #expect(failure.code == .connectionLost)
+        #expect(failure.isRetryable)
     }
 
     @Test func messagesTellFaultsOfCertificatesApart() {
