@@ -81,24 +81,14 @@ final class AttemptStarter: Sendable {
                 start(claim)
                 continue
             }
-            let wait = AttemptWait(claim)
+            let wait = AttemptWait(claim) { [self] in end($0) {} }
             guard admit(wait) else { continue }
             if claim.isIdempotent { repeatable.append(wait) } else { unrepeatable.append(wait) }
         }
-        whileExpected(repeatable) { await self.lookUp($0) }
-        whileExpected(unrepeatable) { await self.makeDurable($0) }
-    }
-
-    private func whileExpected(
-        _ waits: [AttemptWait],
-        _ body: @escaping @Sendable ([AttemptWait]) async -> Void
-    ) {
-        guard !waits.isEmpty else { return }
-        // The completer counts the waits while neither a slot nor an entry may stand for them.
-        completer.expect()
-        Task {
-            await body(waits)
-            completer.arrived()
+        // The claimer waits for neither.
+        if !repeatable.isEmpty { Task { [repeatable] in await self.lookUp(repeatable) } }
+        if !unrepeatable.isEmpty {
+            Task { [unrepeatable] in await self.makeDurable(unrepeatable) }
         }
     }
 
@@ -156,45 +146,47 @@ final class AttemptStarter: Sendable {
         }
     }
 
-    /// Takes the slot from a wait.
-    ///
-    /// - Returns: false when its attempt was taken away meanwhile, and has ended.
-    private func leave(_ wait: AttemptWait) -> Bool {
+    /// Takes the slot from a wait, and has `proceed` put something in its place unless its attempt
+    /// was taken away; does nothing when the wait has ended.
+    private func end(_ wait: AttemptWait, _ proceed: () -> Void) {
+        guard wait.takeEnd() else { return }
+        // The completer counts it while neither its slot nor an entry may stand for it.
+        completer.expect()
+        defer {
+            completer.arrived()
+            // Whatever follows may have freed the slot.
+            signal.freed()
+        }
         let claim = wait.claim
         bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
             // The next attempt of its task is already waiting.
             end(claim, .released)
             start(postponed)
-            return false
-        }
-        guard !wait.isAbandoned else {
+        } else if wait.isAbandoned {
             end(claim, .released)
-            return false
+        } else {
+            proceed()
         }
-        return true
     }
 
     /// Ends an attempt in place of its wait, as a test of a client wants it.
     private func fail(_ wait: AttemptWait, _ claim: TaskClaim, _ failure: TransferFailure) {
-        defer { signal.freed() }
-        guard leave(wait) else { return }
-        end(claim, judge.outcome(ofWanted: failure, claim))
+        end(wait) { end(claim, judge.outcome(ofWanted: failure, claim)) }
     }
 
     /// Ends an attempt in place of its wait, because nothing is to be asked of the copy's source now.
     private func putOff(_ wait: AttemptWait, _ claim: TaskClaim) {
-        defer { signal.freed() }
-        guard leave(wait) else { return }
-        end(claim, judge.outcome(ofPausedSourceOf: claim))
+        end(wait) { end(claim, judge.outcome(ofPausedSourceOf: claim)) }
     }
 
     /// Replaces the wait by its attempt, or ends it.
     private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
-        // Whatever follows may have freed the slot.
-        defer { signal.freed() }
-        guard leave(wait) else { return }
-        let claim = wait.claim
+        end(wait) { proceed(with: finding, wait.claim) }
+    }
+
+    /// Starts the attempt of a claim, or ends it.
+    private func proceed(with finding: CredentialKeeper.Finding, _ claim: TaskClaim) {
         let remaining = claim.timeoutForResource - claim.elapsed
         let outcome: AttemptOutcome
         switch finding {

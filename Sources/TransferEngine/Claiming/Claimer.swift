@@ -117,8 +117,8 @@ struct Claimer {
     /// Gives back attempts whose places others have waited for in vain.
     private func giveWay() {
         let unconnected = fairShare.with(\.isShared) ? active.unconnected : []
-        let (fences, isAnyWaiting) = fairShare.with { share in
-            (share.givingWay(unconnected: unconnected), !share.newcomers.isEmpty)
+        let (fences, rest) = fairShare.with { share in
+            (share.givingWay(unconnected: unconnected), share.takeRest())
         }
         if !fences.isEmpty {
             logger.info(
@@ -127,7 +127,7 @@ struct Claimer {
             )
             active.abandon(active.attempts(fences))
         }
-        if isAnyWaiting { wake(after: fairShare.with { $0.settings.patience }) }
+        if let rest { wake(after: rest) }
     }
 
     /// Plans a wake-up for the time when a postponed look is allowed.

@@ -206,6 +206,18 @@ extension FairShare {
         return fences
     }
 
+    /// Returns the time after which an attempt may have to give way to one of the newcomers; once
+    /// for each look that is to be planned.
+    mutating func takeRest(at now: ContinuousClock.Instant = .now) -> Duration? {
+        // One for whom nobody could give way is looked at again as late as one who has just come.
+        let dues = newcomers.values.map { $0 + settings.patience }
+            .map { $0 > now ? $0 : now + settings.patience }
+        guard let due = dues.min() else { return nil }
+        if let nextLookAt, nextLookAt > now, nextLookAt <= due { return nil }
+        nextLookAt = due
+        return due - now
+    }
+
     /// The tenants without a connection to a host where their tasks wait, and without a chance to
     /// get one.
     private func shutOut(_ unconnected: Set<Fence>) -> Set<Newcomer> {

@@ -40,6 +40,15 @@ actor CredentialKeeper {
         case delayed(String)
         /// This worker could not ask or may not, and nothing is known.
         case unasked
+        /// The credential was replaced or removed meanwhile: what was found out is of the old one.
+        case outdated
+    }
+
+    /// A credential as it was when its refresh began.
+    private struct Refreshed: Hashable {
+        let id: CredentialID
+        /// Another one after the credential was replaced.
+        let version: Int64
     }
 
     private let store: CredentialStore
@@ -48,7 +57,7 @@ actor CredentialKeeper {
     private let identity: WorkerIdentity
     private let egress: EgressGuard
     private let logger: Logger
-    private var refreshes: [CredentialID: Task<Token, Never>] = [:]
+    private var refreshes: [Refreshed: Task<Token, Never>] = [:]
     /// The unreadable credentials that the log has been told of.
     private var reported: Set<CredentialID> = []
 
@@ -117,7 +126,8 @@ actor CredentialKeeper {
             let credential = stored.credential
             return await finding(ofUnreadable: credential.id, of: credential.tenant, because: why)
         case .delayed(let why): return .waitOut(TransferFailure(.couldNotConnect, why))
-        case .unasked: return .release
+        // The task is claimed again, and then what is there now is found.
+        case .unasked, .outdated: return .release
         }
     }
 
@@ -159,14 +169,20 @@ actor CredentialKeeper {
         return await refreshed(stored, box)
     }
 
+    /// Whether no credential is being refreshed.
+    var isIdle: Bool { refreshes.isEmpty }
+
     /// Refreshes a credential once at a time; all claims that need it wait for the same refresh.
+    ///
+    /// A claim that has found a replaced credential waits for none of the former: that may be
+    /// another account, for other origins.
     private func refreshed(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
-        let id = stored.credential.id
-        if let running = refreshes[id] { return await running.value }
+        let key = Refreshed(id: stored.credential.id, version: stored.version)
+        if let running = refreshes[key] { return await running.value }
         let task = Task { await refresh(stored, box) }
-        refreshes[id] = task
+        refreshes[key] = task
         let token = await task.value
-        refreshes[id] = nil
+        refreshes[key] = nil
         return token
     }
 
@@ -177,10 +193,9 @@ actor CredentialKeeper {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
                 if try await store.beginRefresh(stored) { return await ask(stored, box) }
                 try await Task.sleep(for: Self.pollInterval)
-                guard let now = try await store.storedCredential(stored.credential.id)
-                else {
-                    return .refused("The credential was removed.")
-                }
+                guard let now = try await store.storedCredential(stored.credential.id),
+                    now.isRefreshed(stored)
+                else { return .outdated }
                 stored = now
             }
         } catch {
@@ -201,7 +216,7 @@ actor CredentialKeeper {
         }
         do {
             guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
-                return .refused("The credential is of another kind now.")
+                return .outdated
             }
             guard let answer = await answer(of: endpoint, secrets, for: tenant) else {
                 await leave(stored)
@@ -250,22 +265,22 @@ actor CredentialKeeper {
                 expiresIn: expiresIn,
                 secret: try renewed.map { try box.seal($0, of: tenant) }
             )
-            let version = isKept ? stored.version + 1 : stored.version
-            return .fresh(accessToken, version: version, isNew: true)
+            guard isKept else { return .outdated }
+            return .fresh(accessToken, version: stored.version + 1, isNew: true)
         case .refused(let why):
             let failure = "The token endpoint refused it: \(why)."
-            try await store.failRefresh(stored, because: failure)
-            return .refused(failure)
+            let isKept = try await store.failRefresh(stored, because: failure)
+            return isKept ? .refused(failure) : .outdated
         case .unavailable(let why):
             let failure = TransferFailure(
                 .couldNotConnect,
                 "The token endpoint gave no token: \(why)."
             )
-            try await store.failRefresh(stored, because: failure.message)
-            return .unavailable(failure)
+            let isKept = try await store.failRefresh(stored, because: failure.message)
+            return isKept ? .unavailable(failure) : .outdated
         case .unreached(let failure):
-            try await store.failRefresh(stored, because: failure.message)
-            return .unavailable(failure)
+            let isKept = try await store.failRefresh(stored, because: failure.message)
+            return isKept ? .unavailable(failure) : .outdated
         }
     }
 
@@ -296,6 +311,13 @@ extension StoredCredential {
     fileprivate func isFresh(_ margin: TimeInterval) -> Bool {
         guard accessToken != nil else { return false }
         return credential.accessExpiresAt.map { $0.timeIntervalSinceNow > margin } ?? true
+    }
+
+    /// Whether it is `former`, at most with another access token: a refresh is no update.
+    fileprivate func isRefreshed(_ former: StoredCredential) -> Bool {
+        credential.updatedAt == former.credential.updatedAt
+            && credential.origins == former.credential.origins
+            && credential.form.kind == former.credential.form.kind
     }
 }
 

@@ -25,6 +25,7 @@ package struct TransferEngine: Service {
     let finder: ForgottenAttemptFinder
     let onEvents: @Sendable () -> Void
     private let claimer: Claimer
+    private let credentials: CredentialKeeper
     private let shards: ShardLeaser
     let active: ActiveAttempts
     private let fairShare: SharedFairShare
@@ -49,6 +50,8 @@ package struct TransferEngine: Service {
     /// The number of threads that wait for the disk; one of them is left to tenants other than the
     /// busiest.
     private static let diskThreadsMax = 4
+    /// The time that token endpoints have to answer once everything is given back.
+    private static let refreshPatience: Duration = .seconds(5)
 
     /// Puts the parts together; nothing runs yet.
     ///
@@ -107,10 +110,12 @@ package struct TransferEngine: Service {
         finder = parts.finder
         controlWatcher = parts.controlWatcher
         shortageWatcher = parts.shortageWatcher
+        let resolver = parts.credentials(secrets)
+        credentials = resolver.keeper
         claimer = parts.claimer(
             starter: try parts.starter(
                 disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
-                credentials: parts.credentials(secrets)
+                credentials: resolver
             )
         )
     }
@@ -174,6 +179,7 @@ package struct TransferEngine: Service {
             await giveBack()
             await shards.release()
             onWork()
+            await finishRefreshes()
             group.cancelAll()
         }
         await completer.resultFiles.closePacks()
@@ -198,6 +204,15 @@ package struct TransferEngine: Service {
             } catch {
                 return
             }
+        }
+    }
+
+    /// Waits a while for the token endpoints that have been asked: an answer may bring the only
+    /// refresh token that is still valid.
+    private func finishRefreshes() async {
+        let end = ContinuousClock.now + Self.refreshPatience
+        while .now < end, await !credentials.isIdle {
+            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
     }
 

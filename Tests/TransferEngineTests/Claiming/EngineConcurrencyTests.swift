@@ -134,7 +134,7 @@ import TransferTestSupport
         // Given back unchanged, so that the attempt does not count.
         #expect(waiting.allSatisfy { $0.attempt == 0 })
         #expect(fixture.files().isEmpty)
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(60)).workers == 0)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(60)).workers == 0)
         gate.open()
         try await fixture.withEngine { [ids] _ in
             for id in ids {
@@ -367,7 +367,8 @@ import TransferTestSupport
             )
             let task = try await fixture.ended(id)
             #expect(task.state == .completed)
-            #expect(task.attempt == 2)
+            // Unless its new life has taken it over before, and given it back unchanged.
+            #expect(attempts.isEmpty || task.attempt == 2)
             #expect(try fixture.content(task) == Self.body.bytes)
         }
         #expect(fixture.files().count == 1)

@@ -315,6 +315,31 @@ import TransferTestSupport
         #expect(server.issued == 1)
     }
 
+    @Test func anOldTokenThatIsRefusedMeanwhileLosesNoNewOne() async throws {
+        let fixture = try await EngineFixture()
+        try await Self.put(fixture)
+        let credentials = fixture.stores.credentials
+        let named = try #require(
+            try await credentials.credential(tenant: fixture.tenant, name: "oauth")
+        )
+        let stored = try #require(try await credentials.storedCredential(named.id))
+        #expect(try await credentials.beginRefresh(stored))
+        let shown = ShownCredential(
+            id: named.id,
+            version: stored.version,
+            isRenewable: true,
+            field: "authorization"
+        )
+        try await credentials.expireAccessToken(of: shown)
+        let isKept = try await credentials.finishRefresh(
+            stored,
+            accessToken: [1],
+            expiresIn: nil,
+            secret: nil
+        )
+        #expect(isKept)
+    }
+
     /// Nobody was asked, so that it says nothing about the endpoint.
     @Test func aDatabaseThatIsLateCostsNoAttempt() async throws {
         let fixture = try await EngineFixture()

@@ -97,14 +97,14 @@ import TransferTestSupport
         let group = ServiceGroup(services: [keeper], logger: Self.logger)
         let running = Task { try await group.run() }
         try await eventually("it lives") {
-            try await stores.workers.vitals(silentFor: .seconds(10)).workers == 1
+            try await stores.fleet.vitals(silentFor: .seconds(10)).workers == 1
         }
         try await stores.workers.retireWorker(incarnation: declaredDead)
         try await eventually("it has registered twice") {
             identity.incarnation != declaredDead && proxy.counts.connections > 1
         }
         try await eventually("it lives again") {
-            try await stores.workers.vitals(silentFor: .seconds(10)).workers == 1
+            try await stores.fleet.vitals(silentFor: .seconds(10)).workers == 1
         }
         let aside = try await TestDatabase.current.connection()
         let registered: Query = "SELECT count(*) AS count FROM worker"
