@@ -9,7 +9,7 @@ CREATE TABLE abandoned_part (
 
 CREATE TABLE answer (
     id uuid NOT NULL,
-    answered_at timestamp with time zone NOT NULL,
+    answered_at timestamp with time zone,
     tenant_id uuid NOT NULL,
     session_id uuid,
     origin text,

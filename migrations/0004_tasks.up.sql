@@ -147,7 +147,8 @@ CREATE INDEX asked_by_session ON asked (session_id, task_id);
 -- pages, and the row goes with the last.
 CREATE TABLE answer (
     id uuid PRIMARY KEY,
-    answered_at timestamptz NOT NULL,
+    -- Set once everybody sees the credential.
+    answered_at timestamptz,
     tenant_id uuid NOT NULL,
     -- A client has answered for an origin,
     session_id uuid,

@@ -181,7 +181,7 @@ extension StoreVerb {
             return 1
         },
         StoreVerb("vitals") { stores, _ in
-            try await stores.workers.vitals(silentFor: .seconds(60)).workers
+            try await stores.fleet.vitals(silentFor: .seconds(60)).workers
         },
         StoreVerb("idempotentTasks") { stores, _ in
             try await stores.control.idempotentTasks(among: [TaskID(UUID())]).count

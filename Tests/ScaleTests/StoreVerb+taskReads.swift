@@ -34,7 +34,7 @@ extension StoreVerb {
                 ).tasks.count
             },
             StoreVerb("figures") { stores, _ in
-                try await FleetStore(stores.database).figures().tasks.count
+                try await stores.fleet.figures().tasks.count
             },
             StoreVerb("request") { stores, world in
                 guard try await stores.tasks.request(of: world.kept(0)) != nil else {

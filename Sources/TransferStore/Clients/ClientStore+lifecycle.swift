@@ -164,13 +164,18 @@ extension ClientStore {
                     OFFSET greatest(\(Int64(AssertionLeak.namesMax)) - n.names, 0)
                 ) o))
         ),
+        lease AS MATERIALIZED (
+            SELECT w.task_id, m.id AS client_id FROM moved m CROSS JOIN LATERAL (
+                SELECT x.task_id FROM task_owner x
+                WHERE x.client_id = m.id AND x.expires_at IS NOT NULL LIMIT \(leasesMax)
+            ) w
+            WHERE m.lifecycle IN ('terminated', 'force_quit')
+        ),
+        -- Not one that another client has taken over meanwhile.
         lease_row AS (
-            DELETE FROM task_owner WHERE task_id = ANY (ARRAY(
-                SELECT w.task_id FROM moved m CROSS JOIN LATERAL (
-                    SELECT x.task_id FROM task_owner x
-                    WHERE x.client_id = m.id AND x.expires_at IS NOT NULL LIMIT \(leasesMax)
-                ) w
-                WHERE m.lifecycle IN ('terminated', 'force_quit')))
+            DELETE FROM task_owner o USING lease l
+            WHERE o.task_id = ANY (ARRAY[l.task_id]) AND o.client_id = l.client_id
+                AND num_nulls(o.expires_at) = 0
         ),
         move_event AS (
             SELECT client_id, row_number() OVER (ORDER BY id) AS place,

@@ -57,16 +57,19 @@ extension CredentialStore {
             AnswerStore.storeAnswer(answer, credential: name, of: tenant),
             "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\"",
         ])
-        if rows[2].affectedCount > 0 {
-            await AnswerStore(database).beginContinuing(with: answer)
-        }
         guard let created = rows[1].first else {
             throw .quotaExceeded(Quota(.credentials, maximum: Quota.credentialsMax))
         }
         guard let row = rows[3].first else {
             throw StoreError(decoding: "a credential that was just written is not there")
         }
-        return (try Credential(row), try created.decode("is_created"))
+        await AnswerStore(database).beginContinuing(with: answer)
+        // Its time has been set once more.
+        let isCreated = try created.decode("is_created", as: Bool.self)
+        if let current = try await credential(tenant: tenant, name: name) {
+            return (current, isCreated)
+        }
+        return (try Credential(row), isCreated)
     }
 
     /// Returns the tenant's credential of that name.
@@ -131,8 +134,13 @@ extension CredentialStore {
                 \(queries.map(\.claim.session.uuid)), \(queries.map(\.origin.description)),
                 \(queries.map(\.claim.options.credential))
             ) AS i (task_id, tenant_id, session_id, origin, name)
-            LEFT JOIN session_credential s
-                ON s.session_id = ANY (ARRAY[i.session_id]) AND s.origin = ANY (ARRAY[i.origin])
+            -- An answer whose credential was deleted counts as none.
+            LEFT JOIN LATERAL (
+                SELECT x.credential_id FROM session_credential x
+                JOIN credential k ON k.id = ANY (ARRAY[x.credential_id])
+                WHERE x.session_id = ANY (ARRAY[i.session_id]) AND x.origin = ANY (ARRAY[i.origin])
+                LIMIT 1
+            ) s ON true
             CROSS JOIN LATERAL (
                 \(Self.selectStored) WHERE id = s.credential_id
                 UNION ALL
@@ -219,24 +227,31 @@ extension CredentialStore {
     /// Records why there is no access token, and lets others try.
     ///
     /// Without a reason, because nobody was asked, the last one stays.
+    ///
+    /// - Returns: false when the credential has changed meanwhile.
+    @discardableResult
     package func failRefresh(
         _ stored: StoredCredential,
         because failure: String?
-    ) async throws(StoreError) {
-        _ = try await database.run(
+    ) async throws(StoreError) -> Bool {
+        try await database.run(
             """
             UPDATE credential SET refreshing_until = NULL, failure = coalesce(\(failure), failure)
             WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
             """
-        )
+        ).affectedCount == 1
     }
 
     /// Marks an access token that an origin has refused as expired.
+    ///
+    /// One that is being replaced stays as it is: another version would refuse what the endpoint
+    /// answers.
     package func expireAccessToken(of shown: ShownCredential) async throws(StoreError) {
         _ = try await database.run(
             """
             UPDATE credential SET version = version + 1, access_expires_at = clock_timestamp()
             WHERE id = \(shown.id.uuid) AND version = \(shown.version)
+                AND (refreshing_until IS NULL OR refreshing_until < clock_timestamp())
             """
         )
     }

@@ -67,7 +67,8 @@ extension DeliveryLogStore {
                 replay_due_at = now()
                     - (\(Int64(Self.recoveryMax)) - p.place) * interval '1 microsecond'
             FROM placed p
-            WHERE l.id = ANY (ARRAY[p.id]) AND l.replay_due_at IS NULL
+            -- Not one of which a replay was taken meanwhile.
+            WHERE l.id = ANY (ARRAY[p.id]) AND l.replay_due_at IS NULL AND l.state = 'dead'
             """
         )
         return rows.affectedCount

@@ -312,11 +312,12 @@ extension DeliveryStore {
             """
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
-                due_at = CASE
-                    WHEN p.last_sequence > d.acknowledged_sequence THEN clock_timestamp() END
-            FROM session_progress p
-            WHERE p.session_id = d.session_id
-                AND d.subscription_id = \(claim.subscription.uuid)
+                -- A session that was removed has no further events.
+                due_at = CASE WHEN (
+                    SELECT p.last_sequence FROM session_progress p
+                    WHERE p.session_id = \(claim.session.uuid)
+                ) > d.acknowledged_sequence THEN clock_timestamp() END
+            WHERE d.subscription_id = \(claim.subscription.uuid)
                 AND d.session_id = \(claim.session.uuid) AND d.fence = \(claim.fence.rawValue)
             RETURNING d.due_at IS NOT NULL AS is_due
             """,

@@ -56,27 +56,28 @@ extension WakeUpStore {
         client: ClientID = .default,
         sessionIdentifier: String
     ) async throws(StoreError) -> Bool {
-        let rows = try await database.run(
+        let target: Query = """
+            SELECT d.subscription_id, d.session_id, d.acknowledged_sequence, e.sequence
+            FROM session s
+            CROSS JOIN LATERAL (
+                SELECT v.id, \(token.sequence) AS sequence FROM (\(EventRuns.select(
+                    "\(EventRuns.identifier(ofEvent: "r.first_sequence")) AS id, r.kind",
+                    of: "s.id",
+                    holding: "\(token.sequence)"
+                ))) v
+                WHERE v.kind = 'session.events_finished'
+            ) e
+            CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id, b.ack_key"))) b
+            JOIN delivery d ON \(Fragment.isDelivery(of: "b.id", in: "s.id"))
+            WHERE substring(sha256(b.ack_key || uuid_send(e.id))
+                    FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
+                AND s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
+                AND s.client = \(client.name)
+                AND s.identifier = \(sessionIdentifier) COLLATE "C"
             """
-            WITH target AS (
-                SELECT d.subscription_id, d.session_id, e.sequence
-                FROM session s
-                CROSS JOIN LATERAL (
-                    SELECT v.id, \(token.sequence) AS sequence FROM (\(EventRuns.select(
-                        "\(EventRuns.identifier(ofEvent: "r.first_sequence")) AS id, r.kind",
-                        of: "s.id",
-                        holding: "\(token.sequence)"
-                    ))) v
-                    WHERE v.kind = 'session.events_finished'
-                ) e
-                CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id, b.ack_key"))) b
-                JOIN delivery d ON \(Fragment.isDelivery(of: "b.id", in: "s.id"))
-                WHERE substring(sha256(b.ack_key || uuid_send(e.id))
-                        FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
-                    AND s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
-                    AND s.client = \(client.name)
-                    AND s.identifier = \(sessionIdentifier) COLLATE "C"
-            ),
+        let rows = try await database.run([
+            """
+            WITH target AS (\(target)),
             acknowledged AS (
                 UPDATE delivery d SET
                     acknowledged_sequence = t.sequence, \(DeliveryClaim.forgetTries),
@@ -85,19 +86,22 @@ extension WakeUpStore {
                 FROM target t
                 WHERE \(Fragment.isDelivery(of: "t.subscription_id", in: "t.session_id"))
                     AND d.acknowledged_sequence < t.sequence
-                RETURNING d.subscription_id, d.session_id, t.sequence
-            ),
-            log_row AS (
-                UPDATE delivery_log l SET state = 'delivered'
-                FROM acknowledged a
-                WHERE l.subscription_id = ANY (ARRAY[a.subscription_id])
-                    AND l.session_id = ANY (ARRAY[a.session_id])
-                    AND l.sequence = ANY (ARRAY[a.sequence]) AND l.state = 'waiting'
+                RETURNING 1
             )
             SELECT 1 FROM acknowledged
+            """,
+            // Its row may have been written by the record that the first statement has waited for.
             """
-        )
-        return !rows.isEmpty
+            WITH target AS MATERIALIZED (\(target))
+            UPDATE delivery_log l SET state = 'delivered'
+            FROM target t
+            WHERE t.acknowledged_sequence >= t.sequence
+                AND l.subscription_id = ANY (ARRAY[t.subscription_id])
+                AND l.session_id = ANY (ARRAY[t.session_id])
+                AND l.sequence = ANY (ARRAY[t.sequence]) AND l.state = 'waiting'
+            """,
+        ])
+        return !rows[0].isEmpty
     }
 
     /// Returns the number of events of a generation before `sequence` that were not delivered to a

@@ -49,15 +49,19 @@ extension RetentionStore {
                     FROM ended x) e
                 WHERE e.before < \(subscriptionsMax)
             ),
+            pair AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id FROM chosen s
+                -- Those of deleted subscriptions go with these.
+                CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+                CROSS JOIN LATERAL (
+                    SELECT d.subscription_id, d.session_id FROM delivery d
+                    WHERE d.subscription_id = b.id AND d.session_id = s.id LIMIT 1) d
+            ),
+            -- By their keys: one that is being written meanwhile has another place then.
             cursor_row AS (
-                DELETE FROM delivery WHERE ctid = ANY (ARRAY(
-                    SELECT d.row FROM chosen s
-                    -- Those of deleted subscriptions go with these.
-                    CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-                    CROSS JOIN LATERAL (
-                        SELECT d.ctid AS row FROM delivery d
-                        WHERE d.subscription_id = b.id AND d.session_id = s.id LIMIT 1) d))
-                RETURNING subscription_id, session_id, acknowledged_sequence
+                DELETE FROM delivery d USING pair p
+                WHERE \(Fragment.isDelivery(of: "p.subscription_id", in: "p.session_id"))
+                RETURNING d.subscription_id, d.session_id, d.acknowledged_sequence
             ),
             lost AS MATERIALIZED (
                 SELECT r.subscription_id, r.session_id, b.tenant_id, s.client, s.identifier,
@@ -187,23 +191,27 @@ extension RetentionStore {
                     AND \(PartitionStore.isElected(for: .subscriptions))
                 ORDER BY b.deleted_at LIMIT 1
             ),
+            pair AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id FROM delivery d
+                WHERE d.subscription_id = (SELECT g.id FROM gone g)
+                LIMIT \(Self.subscriptionRowsMax)
+            ),
+            -- By their keys: one that is being written meanwhile has another place then.
             cursor_row AS (
-                DELETE FROM delivery WHERE ctid = ANY (ARRAY(
-                    SELECT d.ctid FROM delivery d
-                    WHERE d.subscription_id = (SELECT g.id FROM gone g)
-                    LIMIT \(Self.subscriptionRowsMax)))
-                RETURNING 1
+                DELETE FROM delivery d USING pair p
+                WHERE \(Fragment.isDelivery(of: "p.subscription_id", in: "p.session_id"))
+            ),
+            logged AS MATERIALIZED (
+                SELECT l.id FROM delivery_log l
+                WHERE l.subscription_id = (SELECT g.id FROM gone g)
+                LIMIT \(Self.subscriptionRowsMax)
             ),
             log_row AS (
-                DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
-                    SELECT l.ctid FROM delivery_log l
-                    WHERE l.subscription_id = (SELECT g.id FROM gone g)
-                    LIMIT \(Self.subscriptionRowsMax)))
-                RETURNING id
+                DELETE FROM delivery_log WHERE id = ANY (ARRAY(SELECT l.id FROM logged l))
             ),
             attempt_row AS (
                 DELETE FROM delivery_attempt
-                WHERE delivery_id = ANY (ARRAY(SELECT l.id FROM log_row l))
+                WHERE delivery_id = ANY (ARRAY(SELECT l.id FROM logged l))
             ),
             streak_row AS (
                 DELETE FROM failure_streak WHERE subscription_id = (SELECT g.id FROM gone g)
@@ -216,8 +224,8 @@ extension RetentionStore {
             ),
             subscription_row AS (
                 DELETE FROM subscription WHERE id = (SELECT g.id FROM gone g)
-                    AND (SELECT count(*) FROM cursor_row) < \(Self.subscriptionRowsMax)
-                    AND (SELECT count(*) FROM log_row) < \(Self.subscriptionRowsMax)
+                    AND (SELECT count(*) FROM pair) < \(Self.subscriptionRowsMax)
+                    AND (SELECT count(*) FROM logged) < \(Self.subscriptionRowsMax)
             )
             SELECT g.id FROM gone g
             """

@@ -64,14 +64,17 @@ extension RetentionStore {
     ) async throws(StoreError) -> Sweep<DeliveryID> {
         // Identifiers are in the order of time. A clock that is wrong only moves the work.
         let end = UUID.version7(at: Date() - Double(retention.milliseconds) / 1000)
+        // It may be the row of a message that was tried long before.
+        let isOldEnough: Query = """
+            (l.state <> 'expired' OR l.died_at < least(now(), \(latest))
+                - \(retention.milliseconds) * interval '1 ms')
+            """
         let rows = try await database.run(
             """
             WITH page AS MATERIALIZED (
                 SELECT l.id,
                     (\(EventRuns.select("1", of: "l.session_id", holding: "l.sequence"))) IS NULL
-                    -- It may be the row of a message that was tried long before.
-                    AND (l.state <> 'expired' OR l.died_at < least(now(), \(latest))
-                        - \(retention.milliseconds) * interval '1 ms') AS is_of_none
+                    AND \(isOldEnough) AS is_of_none
                 FROM delivery_log l
                 WHERE (\(position?.uuid)::uuid IS NULL OR l.id > \(position?.uuid))
                     AND l.id < \(end) AND \(PartitionStore.isElected(for: .deliveryLog))
@@ -79,7 +82,8 @@ extension RetentionStore {
             ),
             removed AS (
                 DELETE FROM delivery_log l USING page p
-                WHERE l.id = ANY (ARRAY[p.id]) AND p.is_of_none
+                -- Nor has it expired meanwhile.
+                WHERE l.id = ANY (ARRAY[p.id]) AND p.is_of_none AND \(isOldEnough)
                 RETURNING l.id
             ),
             attempt_row AS (

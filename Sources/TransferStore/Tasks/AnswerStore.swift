@@ -44,6 +44,7 @@ extension AnswerStore {
     ///
     /// - Returns: how many tasks continue.
     private func continueTasks(of answer: UUID) async throws(StoreError) -> Int {
+        try await setTime(of: answer)
         let rows = try await database.run([
             database.briefLocks,
             // Before its tasks, as by whoever answers for one of them.
@@ -54,7 +55,8 @@ extension AnswerStore {
             """,
             """
             WITH chosen AS MATERIALIZED (
-                SELECT a.* FROM answer a WHERE a.id = \(answer) FOR UPDATE SKIP LOCKED
+                SELECT a.* FROM answer a WHERE a.id = \(answer) AND a.answered_at IS NOT NULL
+                FOR UPDATE SKIP LOCKED
             ),
             page AS MATERIALIZED (
                 SELECT k.task_id FROM chosen a CROSS JOIN LATERAL (
@@ -81,6 +83,48 @@ extension AnswerStore {
             """,
         ])
         return rows[2].count
+    }
+
+    /// Sets the time of an answer, and of its credential, unless it has one.
+    ///
+    /// Everybody sees the credential by now: an attempt that begins after this time shows it, and
+    /// one that began before has its question answered, whether it asks before or after this
+    /// transaction, which takes the locks of those who ask. A time that was set with the credential
+    /// would be before the start of an attempt that began while that was being stored, and did not
+    /// see it.
+    private func setTime(of answer: UUID) async throws(StoreError) {
+        _ = try await database.run([
+            database.briefLocks,
+            """
+            SELECT pg_advisory_xact_lock(\(Self.answerLockKey), hashtext(a.tenant_id::text))
+            FROM answer a
+            WHERE a.id = \(answer) AND a.answered_at IS NULL AND a.credential IS NOT NULL
+            """,
+            """
+            SELECT 1 FROM session_progress p
+            WHERE p.session_id = (
+                SELECT a.session_id FROM answer a
+                WHERE a.id = \(answer) AND a.answered_at IS NULL)
+            FOR UPDATE
+            """,
+            """
+            WITH timed AS (
+                UPDATE answer a SET answered_at = clock_timestamp()
+                WHERE a.id = \(answer) AND a.answered_at IS NULL
+                RETURNING a.answered_at, a.tenant_id, a.session_id, a.origin, a.credential
+            ),
+            given_row AS (
+                UPDATE session_credential s SET updated_at = a.answered_at FROM timed a
+                WHERE s.session_id = ANY (ARRAY[a.session_id]) AND s.origin = ANY (ARRAY[a.origin])
+            )
+            UPDATE credential c SET updated_at = a.answered_at
+            FROM timed a CROSS JOIN LATERAL (
+                SELECT x.id FROM credential x
+                WHERE x.tenant_id = a.tenant_id AND x.name = a.credential COLLATE "C" LIMIT 1
+            ) k
+            WHERE c.id = ANY (ARRAY[k.id])
+            """,
+        ])
     }
 
     /// Returns the statements that let tasks continue which have just asked, if the answer came while
@@ -140,16 +184,14 @@ extension AnswerStore {
         """
     }
 
-    /// Returns the statement that stores a changed credential as an answer, if tasks wait for it.
+    /// Returns the statement that stores a changed credential as an answer.
+    ///
+    /// Tasks that do not wait for it yet may have been refused with the one before.
     static func storeAnswer(_ answer: UUID, credential name: String, of tenant: TenantID) -> Query {
         """
-        INSERT INTO answer (id, answered_at, tenant_id, credential)
-        SELECT \(answer), c.updated_at, c.tenant_id, c.name FROM credential c
-        WHERE c.tenant_id = \(tenant.uuid) AND c.name = \(name) COLLATE "C" AND (
-            SELECT q.task_id FROM asked q
-            WHERE q.tenant_id = c.tenant_id AND q.credential = c.name
-                AND q.attempted_at <= c.updated_at
-            LIMIT 1) IS NOT NULL
+        INSERT INTO answer (id, tenant_id, credential)
+        SELECT \(answer), c.tenant_id, c.name FROM credential c
+        WHERE c.tenant_id = \(tenant.uuid) AND c.name = \(name) COLLATE "C"
         """
     }
 }

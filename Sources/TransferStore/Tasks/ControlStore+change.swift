@@ -170,6 +170,11 @@ extension ControlStore {
             forgotten AS (
                 DELETE FROM session_credential s USING from_challenged q
                 WHERE s.session_id = ANY (ARRAY[q.session_id]) AND s.origin = q.origin
+                RETURNING s.credential_id
+            ),
+            forgotten_secret AS (
+                DELETE FROM credential c USING forgotten f
+                WHERE c.id = ANY (ARRAY[f.credential_id]) AND c.name IS NULL
             ),
             -- Asked too early, as it now is.
             from_asked AS (

@@ -57,15 +57,8 @@ extension DecisionStore {
                     credential_id = excluded.credential_id, updated_at = excluded.updated_at
             ),
             others AS (
-                INSERT INTO answer (id, answered_at, tenant_id, session_id, origin)
-                SELECT \(others), x.answered_at, \(tenant.uuid), x.session_id, x.origin
-                FROM target x
-                WHERE (
-                    SELECT q.task_id FROM asked q
-                    WHERE q.session_id = x.session_id AND q.origin = x.origin
-                        AND q.attempted_at <= x.answered_at AND q.task_id <> x.task_id
-                    LIMIT 1) IS NOT NULL
-                RETURNING id
+                INSERT INTO answer (id, tenant_id, session_id, origin)
+                SELECT \(others), \(tenant.uuid), x.session_id, x.origin FROM target x
             ),
             flag AS (
                 UPDATE session s SET has_credentials = true FROM target x
@@ -78,10 +71,10 @@ extension DecisionStore {
                     \(CountStore.state(ofAsked: "q")) AS state
             ),
             \(Self.queueAnswered)
-            SELECT task_id, EXISTS (SELECT 1 FROM others) AS has_others FROM begun
+            SELECT task_id FROM begun
             """,
         ])
-        if try rows[1].first?.decode("has_others") ?? false {
+        if !rows[1].isEmpty {
             await AnswerStore(database).beginContinuing(with: others)
         }
         return try await result(rows[1], tenant, id)

@@ -15,10 +15,7 @@ extension OwnerRemovalStore {
             Self.remove("assertion", where: "x.client_id = ANY (\(clients))"),
             Self.remove("assertion_leak", where: "x.client_id = ANY (\(clients))"),
             Self.remove("client_resumption", where: "x.client_id = ANY (\(clients))"),
-            Self.remove(
-                "task_owner",
-                where: "x.client_id = ANY (\(clients)) AND x.expires_at IS NOT NULL"
-            ),
+            Self.removeLeases(of: clients),
             Self.removeEvents(of: owner.logs),
             Self.removeDeliveries(of: owner),
         ]
@@ -38,10 +35,33 @@ extension OwnerRemovalStore {
         return rows.contains { $0.affectedCount > 0 }
     }
 
+    /// Returns the statement that removes rows of a table, and has as many rows as it found.
+    ///
+    /// A row that is being written is passed by, because it has another place then; it counts, so
+    /// that it is looked for again.
     private static func remove(_ table: String, where condition: Query) -> Query {
         """
-        DELETE FROM \(identifier: table) WHERE ctid = ANY (ARRAY(
-            SELECT x.ctid FROM \(identifier: table) x WHERE \(condition) LIMIT \(rowsMax)))
+        WITH page AS MATERIALIZED (
+            SELECT x.ctid AS row FROM \(identifier: table) x WHERE \(condition) LIMIT \(rowsMax)
+        ),
+        removed AS (
+            DELETE FROM \(identifier: table) WHERE ctid = ANY (ARRAY(SELECT p.row FROM page p))
+        )
+        SELECT 1 FROM page
+        """
+    }
+
+    /// Returns the statement that gives back leases, but none that another client has taken over
+    /// meanwhile.
+    private static func removeLeases(of clients: Query) -> Query {
+        """
+        WITH page AS MATERIALIZED (
+            SELECT x.task_id, x.client_id FROM task_owner x
+            WHERE x.client_id = ANY (\(clients)) AND x.expires_at IS NOT NULL LIMIT \(rowsMax)
+        )
+        DELETE FROM task_owner o USING page p
+        WHERE o.task_id = ANY (ARRAY[p.task_id]) AND o.client_id = p.client_id
+            AND num_nulls(o.expires_at) = 0
         """
     }
 
@@ -106,18 +126,21 @@ extension OwnerRemovalStore {
             WHERE \(Fragment.isDelivery(of: "p.id", in: "p.log"))
             RETURNING d.session_id
         ),
+        logged AS MATERIALIZED (
+            SELECT l.row FROM subscriber b CROSS JOIN LATERAL (
+                \(DeliveryLogStore.selectRows(of: "b.id", in: "b.log"))
+                LIMIT \(rowsMax)) l
+            LIMIT \(rowsMax)
+        ),
         log_row AS (
-            DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
-                SELECT l.row FROM subscriber b CROSS JOIN LATERAL (
-                    \(DeliveryLogStore.selectRows(of: "b.id", in: "b.log"))
-                    LIMIT \(rowsMax)) l
-                LIMIT \(rowsMax)))
+            DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(SELECT l.row FROM logged l))
             RETURNING id
         ),
         attempt_row AS (
             DELETE FROM delivery_attempt WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
         )
-        SELECT session_id FROM cursor_row UNION ALL SELECT id FROM log_row
+        -- One that is being written is passed by, and looked for again.
+        SELECT 1 FROM cursor_row UNION ALL SELECT 1 FROM logged
         """
     }
 

@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-/// The figures of the whole service, for those who watch it.
+/// The figures and the vitals of the whole service, for those who watch it.
 package struct FleetStore: Sendable {
     let database: Database
 

@@ -133,8 +133,8 @@ extension WorkerStore {
             ),
             a AS (
                 UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
-                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
+                -- Not one that was begun meanwhile, by a worker that registered meanwhile.
+                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND x.fence = o.fence
                 RETURNING x.task_id, x.fence, x.number, x.session_id, x.began_at,
                     x.bytes_received, o.fence AS part_fence
             ),
@@ -167,8 +167,11 @@ extension WorkerStore {
             """,
             """
             UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
-            WHERE worker IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM worker w WHERE w.incarnation = delivery.worker)
+            -- Not one that was claimed meanwhile, by a worker that registered meanwhile.
+            WHERE worker = ANY (ARRAY(
+                SELECT DISTINCT x.worker FROM delivery x
+                WHERE x.worker IS NOT NULL AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)))
             """,
             Self.removal(
                 ofRevocations: """

@@ -182,4 +182,31 @@ import TransferTestSupport
         #expect(try await assertions.pruneAssertions(endedBefore: hour, notAfter: Date()) == 1)
         #expect(try await runs.pruneRuns(endedBefore: hour, notAfter: Date()) == 1)
     }
+
+    @Test func aLeaseThatAnotherClientTakesOverOutlivesTheFirst() async throws {
+        let fixture = try await fixture()
+        let id = try await fixture.submit()[0]
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO task_owner (task_id, tenant_id, lease_token, expires_at, client_id)
+            SELECT \(id.uuid), c.tenant_id, gen_random_uuid(), now(), c.id FROM client c
+            WHERE c.tenant_id = \(fixture.tenant.uuid) AND c.identifier = \(Self.share.name)
+            """
+        )
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute(
+            """
+            UPDATE task_owner SET expires_at = now() + interval '60 s', client_id = (
+                SELECT c.id FROM client c
+                WHERE c.tenant_id = \(fixture.tenant.uuid) AND c.identifier <> \(Self.share.name))
+            """
+        )
+        async let quit = fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: Self.share)
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        await other.close()
+        #expect(try await quit?.lifecycle == .forceQuit)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 1)
+    }
 }

@@ -133,4 +133,48 @@ import TransferTestSupport
             othersExpireAt: expiry
         )
     }
+
+    /// The acknowledgement may be there before the record of the answer that announced it.
+    @Test func anAcknowledgementBesideTheRecordOfItsAnswerReachesTheLog() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        try await fixture.complete(try await fixture.claim())
+        let session = try await fixture.session().id
+        let event = try #require(
+            try await fixture.events().last { $0.kind == .sessionEventsFinished }
+        )
+        let proof: [UInt8] = try await fixture.aside.execute(
+            """
+            SELECT substring(sha256(b.ack_key || uuid_send(\(event.id)))
+                FOR \(Int32(AckToken.proofBytes))) AS proof
+            FROM subscription b WHERE b.id = \(id.uuid)
+            """
+        )[0].decode("proof")
+        let record = try await TestDatabase.current.connection()
+        _ = try await record.execute("BEGIN")
+        _ = try await record.execute(
+            "UPDATE delivery SET acknowledged_sequence = \(event.sequence - 1)"
+        )
+        _ = try await record.execute(
+            """
+            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state)
+            VALUES (gen_random_uuid(), \(id.uuid), \(session.uuid), \(event.sequence), 'waiting')
+            """
+        )
+        async let isTaken = fixture.stores.wakeUps.acknowledge(
+            AckToken(session: session, sequence: event.sequence, proof: proof),
+            tenant: fixture.tenant,
+            sessionIdentifier: StoreFixture.identifier
+        )
+        try await fixture.eventuallyWaits(for: record)
+        _ = try await record.execute("COMMIT")
+        await record.close()
+        #expect(try await isTaken)
+        #expect(
+            try await fixture.count(
+                "SELECT count(*) AS count FROM delivery_log WHERE state = 'delivered'"
+            ) == 1
+        )
+    }
 }

@@ -325,6 +325,26 @@ extension DeliveryLogStoreTests {
         #expect(next.tried == TriedMessage(sequence: 2))
         #expect(try await log(fixture, id).map(\.sequence) == [2])
     }
+
+    @Test func aMessageThatAReplayDeliversMeanwhileIsNotSentAgain() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        try await giveUp(fixture)
+        let replay = try await TestDatabase.current.connection()
+        _ = try await replay.execute("BEGIN")
+        _ = try await replay.execute("UPDATE delivery_log SET state = 'delivered'")
+        async let count = fixture.stores.deliveryLog.recover(
+            tenant: fixture.tenant,
+            subscription: id,
+            since: .distantPast,
+            until: nil
+        )
+        try await fixture.eventuallyWaits(for: replay)
+        _ = try await replay.execute("COMMIT")
+        await replay.close()
+        #expect(try await count == 0)
+    }
 }
 
 extension StoreFixture {

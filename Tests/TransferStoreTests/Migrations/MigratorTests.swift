@@ -205,7 +205,7 @@ import TransferTestSupport
         settings.schemaVersion = count
         let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         #expect(
-            try await stores.workers.vitals(silentFor: .seconds(60)).schemaFloor == count + above
+            try await stores.fleet.vitals(silentFor: .seconds(60)).schemaFloor == count + above
         )
     }
 

@@ -312,4 +312,30 @@ import TransferTestSupport
             ) == 1
         )
     }
+
+    @Test func aLoggedDeliveryThatExpiresMeanwhileIsKept() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state)
+            VALUES ('01800000-0000-7000-8000-000000000001', \(id.uuid), gen_random_uuid(), 7,
+                'waiting')
+            """
+        )
+        let expiry = try await TestDatabase.current.connection()
+        _ = try await expiry.execute("BEGIN")
+        _ = try await expiry.execute(
+            "UPDATE delivery_log SET state = 'expired', died_at = now(), batch_first = 3"
+        )
+        async let sweep = fixture.stores.retention.pruneDeliveryLog(
+            olderThan: Self.month,
+            after: nil
+        )
+        try await fixture.eventuallyWaits(for: expiry)
+        _ = try await expiry.execute("COMMIT")
+        await expiry.close()
+        #expect(try await sweep.removed == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_log") == 1)
+    }
 }

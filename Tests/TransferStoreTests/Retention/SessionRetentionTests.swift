@@ -278,4 +278,46 @@ import TransferTestSupport
         )
         #expect(left != nil)
     }
+
+    /// As by a claim, which writes it to another place.
+    @Test func aDeliveryThatIsBeingWrittenGoesWithItsSubscription() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        _ = try await fixture.stores.subscriptions.deleteSubscription(
+            tenant: fixture.tenant,
+            id: id
+        )
+        try await age(fixture)
+        #expect(try await rows(fixture, ["delivery"]) == [1])
+        let claim = try await TestDatabase.current.connection()
+        _ = try await claim.execute("BEGIN")
+        _ = try await claim.execute("UPDATE delivery SET due_at = now()")
+        async let isFound = fixture.stores.retention.pruneSubscriptions(
+            deletedBefore: Self.retention
+        )
+        try await fixture.eventuallyWaits(for: claim)
+        _ = try await claim.execute("COMMIT")
+        await claim.close()
+        #expect(try await isFound)
+        #expect(try await rows(fixture, ["delivery", "subscription"]) == [0, 0])
+    }
+
+    @Test func aDeliveryOfARemovedSessionBecomesIdle() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        _ = try await fixture.aside.execute("DELETE FROM session_progress")
+        let release = try await fixture.stores.deliveries.releaseDelivery(claim)
+        guard case .idle = release else {
+            Issue.record("\(release)")
+            return
+        }
+        #expect(
+            try await fixture.count(
+                "SELECT count(*) AS count FROM delivery WHERE due_at IS NULL AND worker IS NULL"
+            ) == 1
+        )
+    }
 }

@@ -161,12 +161,9 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// A change that is not committed yet is waited for, since it does not see the question.
-    @Test func aQuestionBesideAChangeOfItsCredentialIsAnswered() async throws {
-        let fixture = try await StoreFixture()
-        try await put("api", fixture)
-        let ids = try await fixture.submit()
-        let claims = try await fixture.claim()
+    /// Holds up the commits of transactions that do something to a table, until the connection is
+    /// closed.
+    private func holdUp(_ change: String, _ fixture: StoreFixture) async throws -> Connection {
         let holder = try await TestDatabase.current.connection()
         _ = try await holder.execute("SELECT pg_advisory_lock(7, hashtext(current_schema()))")
         try await fixture.aside.executeScript(
@@ -176,10 +173,20 @@ import TransferTestSupport
                 PERFORM pg_advisory_xact_lock_shared(7, hashtext(current_schema()));
                 RETURN NULL;
             END $$;
-            CREATE CONSTRAINT TRIGGER hold_up AFTER UPDATE ON credential
+            CREATE CONSTRAINT TRIGGER hold_up AFTER \(change)
                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold_up();
             """
         )
+        return holder
+    }
+
+    /// A change that is not committed yet is waited for, since it does not see the question.
+    @Test func aQuestionBesideAChangeOfItsCredentialIsAnswered() async throws {
+        let fixture = try await StoreFixture()
+        try await put("api", fixture)
+        let ids = try await fixture.submit()
+        let claims = try await fixture.claim()
+        let holder = try await holdUp("UPDATE ON credential", fixture)
         async let change: Void = put("api", fixture)
         try await fixture.eventuallyWaits(for: holder)
         async let end = fixture.end(
@@ -238,5 +245,74 @@ import TransferTestSupport
         let received = try await fixture.events().compactMap { $0.task?.bytesReceived }
         #expect(received.last == 600)
         try await fixture.checkInvariants()
+    }
+
+    /// The attempt did not see the credential, which was being stored when it began.
+    @Test(arguments: [nil, "api"])
+    func aQuestionOfAnAttemptThatBeganBesideTheAnswerIsAnswered(credential: String?) async throws {
+        let fixture = try await StoreFixture()
+        let first = try await refused(fixture, credential: credential)[0]
+        let second = try await fixture.submit()[0]
+        let holder = try await holdUp("INSERT ON answer", fixture)
+        async let answered: Void = give(credential, first, fixture)
+        try await fixture.eventuallyWaits(for: holder)
+        let claims = try await fixture.claim()
+        #expect(claims.map(\.task) == [second])
+        await holder.close()
+        try await answered
+        try await fixture.end(
+            claims,
+            .askForCredential(
+                StoreFixture.failure,
+                Self.origin,
+                named: credential,
+                within: .seconds(600)
+            )
+        )
+        #expect(try await fixture.states([first, second]) == [.queued, .queued])
+        try await fixture.checkInvariants()
+    }
+
+    private func give(_ name: String?, _ id: TaskID, _ fixture: StoreFixture) async throws {
+        if let name {
+            try await put(name, fixture)
+        } else {
+            _ = try await answer(id, fixture)
+        }
+    }
+
+    @Test func anAnswerWhoseCredentialWasDeletedCountsAsNone() async throws {
+        let fixture = try await StoreFixture()
+        let credentials = fixture.stores.credentials
+        try await put("api", fixture)
+        let id = try await fixture.submit { task, _ in task.options.credential = "api" }[0]
+        try await ask(fixture, credential: "api")
+        let named = try #require(
+            try await credentials.credential(tenant: fixture.tenant, name: "api")
+        )
+        _ = try await fixture.stores.decisions.answerChallenge(
+            tenant: fixture.tenant,
+            id: id,
+            with: .named(named.id)
+        )
+        let claim = try #require(try await fixture.claim().first)
+        let query = CredentialQuery(claim: claim, origin: Self.origin)
+        #expect(try await credentials.credentials(for: [query]).count == 1)
+        #expect(try await credentials.deleteCredential(tenant: fixture.tenant, name: "api"))
+        #expect(try await credentials.credentials(for: [query]).isEmpty)
+        try await put("api", fixture)
+        #expect(try await credentials.credentials(for: [query]).count == 1)
+    }
+
+    @Test func anAnswerThatIsForgottenLeavesNoSecret() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await refused(fixture)[0]
+        _ = try await answer(id, fixture)
+        try await ask(fixture)
+        var change = TaskChange()
+        change.credential = .some("api")
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
+        #expect(try await fixture.state(id) == .queued)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM credential") == 0)
     }
 }

@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(try await store.pauses(of: fixture.tenant).count == 1)
         #expect(try await store.pauses().count == 3)
         #expect(try await fixture.claim().count == 1)
-        let vitals = try await fixture.stores.workers.vitals(silentFor: .seconds(10))
+        let vitals = try await fixture.stores.fleet.vitals(silentFor: .seconds(10))
         #expect(vitals.pauses == PauseCounts(tenants: 1, hosts: 2))
     }
 

@@ -27,15 +27,15 @@ import TransferTestSupport
         let lease = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(lease.shards.count == 64)
         #expect(lease.share == 64)
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 0)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(600)).workers == 0)
         #expect(try await fixture.stores.workers.heartbeat(incarnation: first, lease: .seconds(10)))
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 1)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(600)).workers == 1)
         _ = try await worker(fixture)
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 2)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(600)).workers == 2)
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).share == 32)
         // Nor is a silent worker counted, whether or not anybody has taken over from it.
         try await fixture.silence(WorkerIdentity(incarnation: first))
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 1)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(600)).workers == 1)
     }
 
     /// A clock that was set back leaves their registrations in the future.
@@ -58,7 +58,7 @@ import TransferTestSupport
         }
         let third = try await worker(fixture)
         #expect(try await fixture.stores.workers.leaseShards(incarnation: third).share == 22)
-        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(600)).workers == 3)
+        #expect(try await fixture.stores.fleet.vitals(silentFor: .seconds(600)).workers == 3)
     }
 
     @Test func workersShareTheShards() async throws {

@@ -336,4 +336,40 @@ import TransferTestSupport
         ).claims
         #expect(next.map(\.session) == [claim.session])
     }
+
+    /// It has claimed the delivery, or the task, while the takeover waited for the row.
+    @Test(arguments: ["delivery", "attempt"])
+    func aWorkerThatRegistersMeanwhileKeepsItsClaim(table: String) async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit()
+        try await fixture.separate(try await fixture.claim())
+        _ = try await fixture.claimDeliveries()
+        let rescuer = try await fixture.otherWorker()
+        // Only one of the two is left without its worker.
+        _ = try await fixture.aside.execute(
+            "UPDATE \(identifier: table) SET worker = 8000000, fence = 5"
+        )
+        let claim = try await TestDatabase.current.connection()
+        _ = try await claim.execute("BEGIN")
+        _ = try await claim.execute("SELECT 1 FROM \(identifier: table) FOR UPDATE")
+        async let takeover = fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        )
+        try await fixture.eventuallyWaits(for: claim)
+        let late = try await fixture.stores.workers.registerWorker(name: "late")
+        _ = try await claim.execute("UPDATE \(identifier: table) SET worker = \(late), fence = 6")
+        _ = try await claim.execute("COMMIT")
+        await claim.close()
+        _ = try await takeover
+        #expect(
+            try await fixture.count(
+                """
+                SELECT count(*) AS count FROM \(identifier: table)
+                WHERE worker = \(late) AND fence = 6
+                """
+            ) == 1
+        )
+    }
 }

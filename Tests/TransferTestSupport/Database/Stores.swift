@@ -39,6 +39,7 @@ package struct Stores: Sendable {
     package let copies: CopyStore
     package let mirrors: MirrorStore
     package let workers: WorkerStore
+    package let fleet: FleetStore
     package let hosts: HostStore
     package let retention: RetentionStore
     package let erasure: ErasureStore
@@ -87,6 +88,7 @@ package struct Stores: Sendable {
         copies = CopyStore(database)
         mirrors = MirrorStore(database)
         workers = WorkerStore(database)
+        fleet = FleetStore(database)
         hosts = HostStore(database)
         retention = RetentionStore(database)
         erasure = ErasureStore(database)

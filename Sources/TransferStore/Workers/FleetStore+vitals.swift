@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-extension WorkerStore {
+extension FleetStore {
     /// The age of a statement from which its wait for a standby counts.
     private static let commitWaitMax: Duration = .seconds(5)
 
@@ -16,7 +16,7 @@ extension WorkerStore {
             SELECT (
                     SELECT count(*) FROM worker
                     WHERE incarnation > 0 AND heartbeat_at > started_at
-                        AND heartbeat_at >= clock_timestamp() - \(Self.interval(lease))
+                        AND heartbeat_at >= clock_timestamp() - \(WorkerStore.interval(lease))
                 ) AS workers,
                 (SELECT count(*) FROM pause WHERE \(PauseStore.isAPause)
                     AND tenant_id IS NULL AND host_key IS NULL) AS everything,
@@ -30,7 +30,7 @@ extension WorkerStore {
                 -- Of its own sessions a role sees what they wait for.
                 EXISTS (SELECT 1 FROM pg_stat_get_activity(NULL)
                     WHERE wait_event = 'SyncRep'
-                        AND query_start < clock_timestamp() - \(Self.interval(Self.commitWaitMax))
+                        AND query_start < clock_timestamp() - \(WorkerStore.interval(Self.commitWaitMax))
                 ) AS are_commits_waiting,
                 current_setting('transaction_read_only')::boolean AS is_read_only
             """
