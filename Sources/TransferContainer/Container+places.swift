@@ -186,3 +186,17 @@ extension Container.Place {
     /// The first fence of the pack whose place this is.
     fileprivate var firstFence: Fence? { ResultLocation.firstFence(ofPack: pathOfTenant) }
 }
+
+extension Container {
+    /// Removes some of what is in a folder of a tenant, whatever it is, and the folder after the
+    /// last; a folder that is not there is no error.
+    ///
+    /// - Returns: whether nothing is left.
+    package func removeSome(
+        of folder: String,
+        max: Int
+    ) throws(StorageError) -> Bool {
+        var removal = FolderRemoval(of: folder, root: root)
+        return try removal.removeSome(max: max)
+    }
+}

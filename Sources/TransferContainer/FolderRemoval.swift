@@ -149,17 +149,3 @@ struct FolderRemoval: ~Copyable {
         removedCount += 1
     }
 }
-
-extension Container {
-    /// Removes some of what is in a folder of a tenant, whatever it is, and the folder after the
-    /// last; a folder that is not there is no error.
-    ///
-    /// - Returns: whether nothing is left.
-    package func removeSome(
-        of folder: String,
-        max: Int
-    ) throws(StorageError) -> Bool {
-        var removal = FolderRemoval(of: folder, root: root)
-        return try removal.removeSome(max: max)
-    }
-}

@@ -53,6 +53,20 @@ import TransferTestSupport
         #expect(reasons == [reason, reason])
     }
 
+    /// It would be sent again otherwise, and may have happened.
+    @Test func whatIsInFlightIsLostHoweverTheConnectionEnds() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let held = try await HeldStatement()
+        async let answer = connection.execute(held.query)
+        try await held.waitUntilReached()
+        connection.loop.execute {
+            connection.assumeIsolated { $0.end(.connectionFailed, "the test ends it") }
+        }
+        var code: PostgresError.Code?
+        do { _ = try await answer } catch { code = try #require(error as? PostgresError).code }
+        #expect(code == .connectionLost)
+    }
+
     @Test func idleConnectionNoticesItsEnd() async throws {
         let connection = try await TestDatabase.current.connection()
         let other = try await TestDatabase.current.connection()

@@ -14,7 +14,8 @@ extension Connection {
             }
             watched = (descriptor, interest)
         } catch {
-            end(.connectionFailed, "the socket cannot be watched")
+            let isOpening = if case .connecting = state { true } else { false }
+            end(isOpening ? .connectionFailed : .connectionLost, "the socket cannot be watched")
         }
     }
 
@@ -164,8 +165,8 @@ extension Connection {
     /// Closes the session and tells everybody who waits for it.
     ///
     /// The opening of the connection or the oldest segment in flight fails with `code`. The other
-    /// segments in flight are lost, while those not yet sent have merely failed. Without `details`,
-    /// the text is libpq's.
+    /// segments in flight are lost, while those not yet sent have merely failed, as none in flight
+    /// has. Without `details`, the text is libpq's.
     func end(_ code: PostgresError.Code, _ summary: String, details: String? = nil) {
         let details = details ?? serverMessage
         let ended = state
@@ -221,10 +222,12 @@ extension Connection {
     }
 
     private func failSegments(_ code: PostgresError.Code, _ summary: String, details: String) {
-        var code = code
-        // The oldest segment has the server's last message, of which libpq may keep no text.
+        // What is in flight was sent, and must not be repeated as if it had not been.
+        var code = code == .connectionFailed ? .connectionLost : code
+        // The oldest segment has the server's last message, of which libpq may keep no text or tell
+        // only of the socket.
         let last = inFlight.first?.failure.flatMap { $0.isEndOfSession ? $0.details : nil }
-        let details = details.isEmpty ? last ?? "" : details
+        let details = last ?? details
         while let segment = inFlight.popFirst() {
             // The server's last message, such as a shutdown, tells more than a closed socket.
             let known = segment.failure

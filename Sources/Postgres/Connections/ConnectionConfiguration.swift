@@ -21,7 +21,9 @@ package struct ConnectionConfiguration: Sendable {
     /// from the answer to the segment ahead of it on the connection, if there is one.
     package var queryDeadline: Duration = .seconds(35)
     /// The longest time for which sent data may stay unacknowledged before the kernel gives up the
-    /// connection; 20 s unless the URL or this sets another. A socket of this machine has none.
+    /// connection; 20 s unless the URL or this sets another.
+    ///
+    /// A socket of this machine has none.
     package var tcpUserTimeout: Duration = .seconds(20)
     /// Whether a server is taken that is no standby although sessions with it are read-only.
     package var takesReadOnlyPrimary = false

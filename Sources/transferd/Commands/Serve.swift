@@ -252,9 +252,12 @@ extension HealthDocument.Library {
             tls: library.tlsVersion,
             features: library.features,
             isHTTP2Sound: library.isHTTP2Sound,
-            http2For: [("message", CurlRequest.Traffic.message), ("small_file", .file(size: 0))]
-                .filter { CurlRequest.HTTPVersion.choice(for: $0.1, by: library) == .negotiated }
-                .map(\.0)
+            http2For: [
+                ("message", CurlRequest.Traffic.message), ("data", .data),
+                ("small_file", .file(size: 0)),
+            ]
+            .filter { CurlRequest.HTTPVersion.choice(for: $0.1, by: library) == .negotiated }
+            .map(\.0)
         )
     }
 }

@@ -12,7 +12,7 @@ struct DatabaseWatch: Service {
     private static let reviveInterval: Duration = .seconds(5)
 
     /// The store, whose connections are separate from the load's, so that no check waits behind it.
-    let workers: WorkerStore
+    let fleet: FleetStore
     /// The newest migration that this program knows.
     let version: Int
     let monitor: HealthMonitor
@@ -35,7 +35,7 @@ struct DatabaseWatch: Service {
         var hasLostConnection = false
         while !Task.isCancelled {
             do throws(StoreError) {
-                let vitals = try await workers.vitals(
+                let vitals = try await fleet.vitals(
                     silentFor: EngineConfiguration.leaseDefault
                 )
                 monitor.answered(vitals)

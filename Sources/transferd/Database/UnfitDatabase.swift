@@ -42,18 +42,11 @@ extension DatabaseServer {
     private static let commitWaitMax: Duration = .seconds(5)
 
     /// Throws ``UnfitDatabase`` unless a commit ends in time.
-    ///
-    /// It waits for the disk, and for standbys where the server says so.
     func checkCommits() async throws {
         var configuration = ownerConfiguration
         configuration.queryDeadline = Self.commitWaitMax
         do {
-            try await withConnection(configuration) { connection in
-                // Of what makes a commit wait, this alone needs no table, and leaves nothing.
-                _ = try await connection.execute(
-                    "SELECT pg_logical_emit_message(true, 'transferd doctor', '')::text AS position"
-                )
-            }
+            try await withConnection(configuration) { try await ServerFitness.commit(over: $0) }
         } catch let error as PostgresError where error.code == .deadlineExceeded {
             throw UnfitDatabase.commitsWait(Self.commitWaitMax)
         }
@@ -64,17 +57,9 @@ extension DatabaseServer {
     func readOnlySetting() async -> UnfitDatabase? {
         var configuration = ownerConfiguration
         configuration.takesReadOnlyPrimary = true
-        let rows = try? await withConnection(configuration) { connection in
-            try await connection.execute(
-                """
-                SELECT current_user::text AS role, source FROM pg_settings
-                WHERE name = 'default_transaction_read_only' AND setting = 'on'
-                """
-            )
+        let setting = try? await withConnection(configuration) {
+            try await ServerFitness.readOnlySetting(over: $0)
         }
-        guard let row = rows?.first, let role = try? row.decode("role", as: String.self),
-            let source = try? row.decode("source", as: String.self)
-        else { return nil }
-        return .readOnly(role: role, source: source)
+        return setting.flatMap { $0 }.map { .readOnly(role: $0.role, source: $0.source) }
     }
 }

@@ -198,7 +198,7 @@ final class ServiceStart: Sendable {
             PoolService(pool: lifeline.pool),
             PoolService(pool: lifeline.pulsePool),
             DatabaseWatch(
-                workers: WorkerStore(lifeline.pulse),
+                fleet: FleetStore(lifeline.pulse),
                 version: version,
                 monitor: monitor,
                 logger: logger,

@@ -5,15 +5,17 @@ import TransferTestSupport
 
 /// What a client shows while the built program transfers.
 @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
-    /// Half of a file, and then the other one.
-    private static func serve(_ origin: LoopbackOrigin) -> OriginGate {
+    /// Half of a file, and then the other one, which waits also where only the rest is asked for if
+    /// it is `held`.
+    private static func serve(_ origin: LoopbackOrigin, held: Bool = false) -> OriginGate {
         let gate = OriginGate()
         origin.when("/half") { request in
             .file(
                 .random(seed: 1, size: 2_000_000),
                 etag: "\"1\"",
                 for: request,
-                pause: request["Range"] == nil ? (after: 1_000_000, gate: gate) : nil
+                pause: request["Range"] == nil
+                    ? (after: 1_000_000, gate: gate) : held ? (after: 0, gate: gate) : nil
             )
         }
         return gate
@@ -51,7 +53,7 @@ import TransferTestSupport
 
     @Test func controlsItsTask() async throws {
         let stage = try await ClientStage()
-        let gate = Self.serve(stage.origin)
+        let gate = Self.serve(stage.origin, held: true)
         let session = stage.session()
         let task = session.downloadTask(with: stage.origin.url("/half"))
         task.resume()

@@ -602,6 +602,11 @@ class ChangingTests(PageTest):
 class StrangersTests(PageTest):
     """Text of strangers stays text, wherever it is shown."""
 
+    def look_for(self, identifier):
+        field = browser.wait("#prefix")
+        field.clear()
+        field.send_keys(identifier[:6] + "\n")
+
     def test_sessions_tasks_and_responses(self):
         origin.missing = HTML.encode()
         origin.fields = {"X-Note": HTML, "Content-Type": "text/html", "ETag": '"<b>"'}
@@ -619,11 +624,15 @@ class StrangersTests(PageTest):
             ])
         browser.open("#/sessions")
         for identifier in CORPUS:
+            # All sessions of all tests do not fit on a page.
+            self.look_for(identifier)
             browser.wait("td bdi", identifier)
+        self.look_for("")
         browser.wait("td bdi", "\\u{202e}gnp.exe")
         browser.photograph("strangers-sessions")
         for identifier in [CORPUS[0], "a/b?c#d%2F", CORPUS[7]]:
             browser.open("#/sessions")
+            self.look_for(identifier)
             browser.click("td a", identifier)
             browser.wait("h1 bdi", identifier)
             self.await_figure("Completed", 1)

@@ -86,7 +86,8 @@ public struct HealthDocument: Codable, Sendable {
         public let features: [String]
         /// Whether this library's HTTP/2 is relied on.
         public let isHTTP2Sound: Bool
-        /// The uses for which HTTP/2 is offered, where the origin has it: `message`, `small_file`.
+        /// The uses for which HTTP/2 is offered, where the origin has it: `message`, `data`,
+        /// `small_file`.
         public let http2For: [String]
 
         /// Creates the value from its parts.
