@@ -627,8 +627,9 @@ class StrangersTests(PageTest):
             # All sessions of all tests do not fit on a page.
             self.look_for(identifier)
             browser.wait("td bdi", identifier)
-        self.look_for("")
+        self.look_for("\u202egnp.exe")
         browser.wait("td bdi", "\\u{202e}gnp.exe")
+        self.look_for("")
         browser.photograph("strangers-sessions")
         for identifier in [CORPUS[0], "a/b?c#d%2F", CORPUS[7]]:
             browser.open("#/sessions")
