@@ -107,7 +107,11 @@ import TransferTestSupport
         fixture.origin.when("/new", Self.answer(#"{"access_token": "new"}"#, after: gate))
         fixture.origin.when("/file", .response(body: Self.body))
         try await Self.put(fixture, at: fixture.origin.url("/token"))
-        let id = try await Self.submit(fixture, fixture.origin.url("/file"))
+        // It would fail at once.
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.options.credential = "oauth"
+            $0.options.asksForCredential = false
+        }
         try await fixture.withEngine(secrets: Self.box) { engine in
             await fixture.origin.log.arrived(1, at: "/token")
             try await Self.put(fixture, at: fixture.origin.url("/new"))
