@@ -51,12 +51,8 @@ import TransferTestSupport
     /// An entry without bytes would be a result that nobody can read.
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func whatFindsNoSpaceLeavesNothingInThePack() throws {
-        let folder = try TestFolder("packs")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=512k") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
-        let world = try PackWorld(in: folder)
+        let folder = try TmpfsFolder("packs", "size=512k")
+        let world = try PackWorld(in: folder.folder)
         var tasks: [TaskID] = []
         while true {
             let counter = Int64(tasks.count)

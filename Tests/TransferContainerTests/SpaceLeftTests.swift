@@ -10,11 +10,7 @@ import TransferTestSupport
 @Suite struct SpaceLeftTests {
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func noTransferTakesTheSpaceOfTheDatabase() throws {
-        let folder = try TestFolder("space")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=80m") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let folder = try TmpfsFolder("space", "size=80m")
         let container = try Container(
             directory: "\(folder.path)/containers",
             besideDatabaseIn: folder.path
@@ -59,11 +55,7 @@ import TransferTestSupport
     /// A tmpfs may have no bound.
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func aFileSystemWithoutASizeIsNotFull() throws {
-        let folder = try TestFolder("space")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=0") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let folder = try TmpfsFolder("space", "size=0")
         let container = try Container(
             directory: "\(folder.path)/containers",
             besideDatabaseIn: folder.path

@@ -77,8 +77,7 @@ extension DeliveryLogStore {
         return """
             forgotten AS (
                 DELETE FROM delivery_log l USING held h
-                WHERE l.subscription_id = ANY (ARRAY[h.subscription_id])
-                    AND l.session_id = ANY (ARRAY[h.session_id])
+                WHERE \(Fragment.isDelivery("l", of: "h.subscription_id", in: "h.session_id"))
                     AND l.sequence = \(tried.sequence) AND l.state = 'waiting'
                 RETURNING l.id
             ),

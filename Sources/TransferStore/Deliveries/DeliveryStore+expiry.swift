@@ -81,7 +81,9 @@ extension DeliveryStore {
                     \(claims.map(\.subscription.uuid)), \(claims.map(\.session.uuid)),
                     \(claims.map(\.fence.rawValue))
                 ) AS x (subscription_id, session_id, fence)
-                JOIN delivery d ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id")) AND d.fence = x.fence
+                JOIN delivery d
+                    ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
+                    AND d.fence = x.fence
                 JOIN subscription b ON b.id = ANY (ARRAY[x.subscription_id])
                 JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
                 CROSS JOIN LATERAL (\(Self.selectUnasked)) e
@@ -103,7 +105,8 @@ extension DeliveryStore {
                 -- Nothing has been written since the events were read, nor is until the commit.
                 JOIN locked l ON l.session_id = u.session_id
                     AND l.last_sequence = u.last_sequence
-                WHERE \(Fragment.isDelivery(of: "u.subscription_id", in: "u.session_id")) AND d.fence = u.fence
+                WHERE \(Fragment.isDelivery(of: "u.subscription_id", in: "u.session_id"))
+                    AND d.fence = u.fence
                 RETURNING u.subscription_id, u.fence
             ),
             -- Where one was to be a probe and sends nothing, the next one is.

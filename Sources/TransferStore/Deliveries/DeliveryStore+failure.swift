@@ -259,7 +259,8 @@ extension DeliveryStore {
             -- has begun again already.
             waiting AS MATERIALIZED (
                 SELECT d.session_id, d.due_at FROM chosen c CROSS JOIN page p
-                JOIN delivery d ON \(Fragment.isDelivery(of: "c.subscription_id", in: "p.session_id"))
+                JOIN delivery d
+                    ON \(Fragment.isDelivery(of: "c.subscription_id", in: "p.session_id"))
                 WHERE p.is_waiting AND \(Self.isWaiting)
                     AND coalesce(d.attempted_at <= c.requested_at, true)
                     AND (c.includes_awaited OR NOT \(Self.awaitsAck))
@@ -268,7 +269,8 @@ extension DeliveryStore {
             due AS (
                 UPDATE delivery d SET due_at = clock_timestamp()
                 FROM waiting w
-                WHERE \(Fragment.isDelivery(of: "\(id)", in: "w.session_id")) AND w.due_at > clock_timestamp()
+                WHERE \(Fragment.isDelivery(of: "\(id)", in: "w.session_id"))
+                    AND w.due_at > clock_timestamp()
                 RETURNING d.session_id
             ),
             -- One that was requested again meanwhile begins at its beginning.
@@ -331,7 +333,9 @@ extension DeliveryStore {
                     \(deliveries.map(\.claim.fence.rawValue)),
                     \(deliveries.map(\.wait.milliseconds))
                 ) AS x (subscription_id, session_id, fence, wait_ms)
-                JOIN delivery d ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id")) AND d.fence = x.fence
+                JOIN delivery d
+                    ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
+                    AND d.fence = x.fence
                 FOR UPDATE OF d SKIP LOCKED
             )
             UPDATE delivery d SET
@@ -361,7 +365,8 @@ extension DeliveryStore {
                     \(deliveries.map(\.acknowledgedSequence)),
                     \(deliveries.map { Int64($0.attempt) })
                 ) AS x (subscription_id, session_id, acknowledged_sequence, attempt)
-                JOIN delivery d ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
+                JOIN delivery d
+                    ON \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
                     AND d.acknowledged_sequence = ANY (ARRAY[x.acknowledged_sequence])
                     AND d.attempt = ANY (ARRAY[x.attempt])
                 WHERE d.fence IS NULL AND coalesce(d.due_at > clock_timestamp(), false)

@@ -237,7 +237,8 @@ extension DeliveryStore {
                     * \(Self.unreadablePause.milliseconds) * interval '1 ms'
             FROM unnest(\(deliveries.map(\.subscription)), \(deliveries.map(\.session)))
                 AS x (subscription_id, session_id)
-            WHERE \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id")) AND d.worker = \(incarnation)
+            WHERE \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
+                AND d.worker = \(incarnation)
             """
         )
     }

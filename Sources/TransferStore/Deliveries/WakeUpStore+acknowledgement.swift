@@ -96,8 +96,7 @@ extension WakeUpStore {
             UPDATE delivery_log l SET state = 'delivered'
             FROM target t
             WHERE t.acknowledged_sequence >= t.sequence
-                AND l.subscription_id = ANY (ARRAY[t.subscription_id])
-                AND l.session_id = ANY (ARRAY[t.session_id])
+                AND \(Fragment.isDelivery("l", of: "t.subscription_id", in: "t.session_id"))
                 AND l.sequence = ANY (ARRAY[t.sequence]) AND l.state = 'waiting'
             """,
         ])

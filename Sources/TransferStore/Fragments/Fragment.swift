@@ -43,15 +43,19 @@ extension Fragment {
         """
     }
 
-    /// Whether a delivery `d` is that of a subscription in a session.
+    /// Whether a delivery `d`, or what is logged of one, is that of a subscription in a session.
     ///
-    /// The second column is compared as a range: with two lists, a plan that was made while the table
-    /// had a row at most may look up the first alone, and later reads all deliveries of each
+    /// The second column is compared as a range: with two lists, a plan that was made while the
+    /// table had a row at most may look up the first alone, and later reads all deliveries of each
     /// subscription.
-    static func isDelivery(of subscription: Query, in session: Query) -> Query {
+    static func isDelivery(
+        _ d: Query = "d",
+        of subscription: Query,
+        in session: Query
+    ) -> Query {
         """
-        d.subscription_id = ANY (ARRAY[\(subscription)])
-            AND d.session_id BETWEEN \(session) AND \(session)
+        \(d).subscription_id = ANY (ARRAY[\(subscription)])
+            AND \(d).session_id BETWEEN \(session) AND \(session)
         """
     }
 

@@ -12,6 +12,21 @@ import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct AttemptCompleterTests {
+    private static func completer(
+        _ fixture: EngineFixture,
+        _ container: Container,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) throws -> AttemptCompleter {
+        AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: container,
+            packs: Packs(container),
+            logger: logger,
+            onEnded: { _ in }
+        )
+    }
+
     @Test func anEndThatTheDatabaseRefusesHoldsNoOtherBack() async throws {
         let fixture = try await EngineFixture()
         var ids: [TaskID] = []
@@ -21,14 +36,7 @@ struct AttemptCompleterTests {
         )
         let claims = try await fixture.stores.queue.claimAny(5, by: identity)
         let container = try Container(directory: fixture.directory)
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container)
         for (index, claim) in claims.enumerated() {
             // PostgreSQL's jsonb cannot hold NUL.
             let message = index == 2 ? "\u{0}" : "The worker died."
@@ -67,14 +75,7 @@ struct AttemptCompleterTests {
         try await fixture.refuseOutcomes(3, sqlState: sqlState, "could not extend file: \(text)")
         let container = try Container(directory: fixture.directory)
         let log = RecordingLog()
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: log.logger,
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container, logger: log.logger)
         for claim in claims { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
         let running = Task { await completer.run() }
         try await eventually("all have ended") { completer.backlog == 0 }
@@ -121,14 +122,7 @@ struct AttemptCompleterTests {
             FOR EACH STATEMENT EXECUTE FUNCTION break_off()
             """
         )
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container)
         completer.submit(
             .attemptEnd(
                 AttemptEnd(task: claim.task, fence: claim.fence, outcome: .released),
@@ -157,14 +151,7 @@ struct AttemptCompleterTests {
         let claims = try await fixture.stores.queue.claimAny(count, by: identity)
         #expect(claims.count == count)
         let container = try Container(directory: fixture.directory)
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container)
         let bytes = [UInt8](repeating: 1, count: 10)
         for (index, claim) in claims.enumerated() {
             let place = Container.Place(partOf: claim, fence: claim.fence)
@@ -221,14 +208,7 @@ struct AttemptCompleterTests {
         )
         let log = RecordingLog()
         let container = try Container(directory: fixture.directory)
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: log.logger,
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container, logger: log.logger)
         let running = Task { await completer.run() }
         // All at once, and then those of the one session beside some of others.
         let (first, second) = (claims.prefix(150), claims.dropFirst(150))
@@ -279,14 +259,7 @@ struct AttemptCompleterTests {
             "SELECT 1 FROM attempt WHERE task_id = \(claims[5].task.uuid) FOR UPDATE"
         )
         let container = try Container(directory: fixture.directory)
-        let completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
-            stores: EngineStores(fixture.stores.database),
-            container: container,
-            packs: Packs(container),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onEnded: { _ in }
-        )
+        let completer = try Self.completer(fixture, container)
         let running = Task { await completer.run() }
         for claim in claims { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
         try await eventually("the others have ended") { completer.backlog == 1 }

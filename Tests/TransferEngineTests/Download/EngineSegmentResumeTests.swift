@@ -194,12 +194,8 @@ import TransferTestSupport
 
     @Test(.enabled("mounting a small file system needs root") { geteuid() == 0 })
     func aFileThatDoesNotFitIsToldAtOnce() async throws {
-        let folder = try TestFolder("full")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=1200k") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
-        let fixture = try await EngineFixture(in: folder)
+        let folder = try TmpfsFolder("full", "size=1200k")
+        let fixture = try await EngineFixture(in: folder.folder)
         SegmentedFile.hold(fixture, until: OriginGate())
         let task = try await SegmentedFile.run(
             fixture,

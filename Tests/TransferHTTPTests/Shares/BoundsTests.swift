@@ -64,11 +64,7 @@ import TransferWire
     /// What is left is for the tasks that there are.
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func aNearlyFullDatabaseTakesNoNewTasks() async throws {
-        let folder = try TestFolder("full")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=80m") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let folder = try TmpfsFolder("full", "size=80m")
         let container = try Container(
             directory: "\(folder.path)/containers",
             besideDatabaseIn: folder.path
