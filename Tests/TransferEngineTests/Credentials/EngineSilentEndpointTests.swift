@@ -29,20 +29,7 @@ import TransferTestSupport
         at url: String,
         origins: [Origin] = []
     ) async throws {
-        let endpoint = Credential.TokenEndpoint(
-            url: url,
-            clientID: "me",
-            sendsSecretInBody: false,
-            scope: nil
-        )
-        _ = try await fixture.stores.credentials.putCredential(
-            tenant: fixture.tenant,
-            name: "oauth",
-            form: .oauth2RefreshToken(endpoint),
-            origins: origins,
-            secret: try #require(box)
-                .seal(Credential.Secrets(main: Secret("refresh")), of: fixture.tenant)
-        )
+        try await fixture.putRefreshToken("refresh", at: url, origins: origins, sealedBy: box)
     }
 
     private static func submit(_ fixture: EngineFixture, _ url: String) async throws -> TaskID {

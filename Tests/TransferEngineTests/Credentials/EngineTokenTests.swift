@@ -202,19 +202,10 @@ import TransferTestSupport
             tries.withLock { $0 += 1 }
             return .response(503)
         }
-        let endpoint = Credential.TokenEndpoint(
-            url: fixture.origin.url("/flaky"),
-            clientID: "me",
-            sendsSecretInBody: false,
-            scope: nil
-        )
-        _ = try await fixture.stores.credentials.putCredential(
-            tenant: fixture.tenant,
-            name: "oauth",
-            form: .oauth2RefreshToken(endpoint),
-            origins: [],
-            secret: try #require(Self.box)
-                .seal(Credential.Secrets(main: Secret("refresh-0")), of: fixture.tenant)
+        try await fixture.putRefreshToken(
+            "refresh-0",
+            at: fixture.origin.url("/flaky"),
+            sealedBy: Self.box
         )
         let id = try await Self.submit(fixture)
         let task = try await fixture.withEngine(secrets: Self.box) { _ in
