@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @Suite struct StatementCacheTests {
     private func key(_ sql: String, _ types: [PostgresType] = []) -> StatementCache.Key {
-        StatementCache.Key(sql: sql, types: types)
+        StatementCache.Key(text: QueryText(sql), types: types)
     }
 
     @Test func preparesOnceAndUsesTheNameAfterwards() {

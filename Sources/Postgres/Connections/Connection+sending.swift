@@ -73,7 +73,7 @@ extension Connection {
         of segment: inout Segment,
         to server: OpaquePointer
     ) -> Bool {
-        let key = StatementCache.Key(sql: query.sql, types: query.binds.map(\.type))
+        let key = StatementCache.Key(text: query.text, types: query.binds.map(\.type))
         let types = query.binds.map(\.type.rawValue)
         let count = Int32(query.binds.count)
         switch statements.use(key, inSegment: segmentCount) {

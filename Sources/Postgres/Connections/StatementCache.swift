@@ -5,7 +5,7 @@
 struct StatementCache {
     /// The properties that make two queries the same statement.
     struct Key: Hashable {
-        let sql: String
+        let text: QueryText
         let types: [PostgresType]
     }
 

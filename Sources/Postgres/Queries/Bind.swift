@@ -40,7 +40,7 @@ extension Query {
         guard binds.count <= Self.bindCountMax else {
             throw PostgresError(.encoding, "\(binds.count) parameters; 65535 are possible")
         }
-        var byteCount = sql.utf8.count
+        var byteCount = text.bytes.count
         for bind in binds {
             if let failure = bind.failure { throw failure }
             byteCount += bind.bytes?.count ?? 0

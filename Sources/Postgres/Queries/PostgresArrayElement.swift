@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A type that an array may hold: a scalar, an optional scalar, or the bytes of a `bytea`.
 ///
 /// `[UInt8]` is a `bytea`, not an array, so an element decides how arrays of it are encoded.
@@ -53,7 +55,15 @@ extension UInt8: PostgresArrayElement {
     }
 }
 
+// A column of an array has an element for each task. Callers are in other modules, for which code
+// that is not public is not compiled with their types; so those that columns have are named here.
 extension PostgresScalar {
+    @specialized(where Self == Bool)
+    @specialized(where Self == Int16)
+    @specialized(where Self == Int32)
+    @specialized(where Self == Int64)
+    @specialized(where Self == String)
+    @specialized(where Self == UUID)
     package static func encodeArray(
         _ elements: [Self],
         into bytes: inout [UInt8]
@@ -67,6 +77,12 @@ extension PostgresScalar {
         for element in elements { try ArrayFormat.append(element, to: &bytes) }
     }
 
+    @specialized(where Self == Bool)
+    @specialized(where Self == Int16)
+    @specialized(where Self == Int32)
+    @specialized(where Self == Int64)
+    @specialized(where Self == String)
+    @specialized(where Self == UUID)
     package static func encodeArrayWithNulls(
         _ elements: [Self?],
         into bytes: inout [UInt8]
@@ -86,6 +102,12 @@ extension PostgresScalar {
         }
     }
 
+    @specialized(where Self == Bool)
+    @specialized(where Self == Int16)
+    @specialized(where Self == Int32)
+    @specialized(where Self == Int64)
+    @specialized(where Self == String)
+    @specialized(where Self == UUID)
     package static func decodeArray(
         _ bytes: RawSpan,
         type: PostgresType

@@ -4,10 +4,12 @@
 /// value can never be read as SQL. Parameters have the type of the Swift value: for an enum column
 /// write `\(state.rawValue)::task_state`.
 package struct Query: Sendable {
-    /// The text with `$1`, `$2` … in place of the values.
-    package let sql: String
+    let text: QueryText
     /// The values, in the order of the placeholders.
     package let binds: [Bind]
+
+    /// The text with `$1`, `$2` … in place of the values.
+    package var sql: String { text.sql }
 
     /// The number of bytes of values from which a statement is long.
     ///
@@ -23,37 +25,39 @@ package struct Query: Sendable {
 extension Query: ExpressibleByStringInterpolation {
     /// Collects the text and the values of a query literal.
     package struct StringInterpolation: StringInterpolationProtocol {
-        var sql: String
-        var binds: [Bind]
+        var text = QueryText()
+        var binds: [Bind] = []
 
         package init(literalCapacity: Int, interpolationCount: Int) {
-            sql = ""
-            sql.reserveCapacity(literalCapacity + interpolationCount * 3)
-            binds = []
+            text.reserve(byteCount: literalCapacity, placeCount: interpolationCount)
             binds.reserveCapacity(interpolationCount)
         }
 
-        package mutating func appendLiteral(_ literal: String) { sql += literal }
+        package mutating func appendLiteral(_ literal: String) { text.append(literal) }
 
         /// Binds a value.
         package mutating func appendInterpolation(_ value: some PostgresEncodable) {
-            binds.append(Bind(value))
-            sql += "$\(binds.count)"
+            bind(Bind(value))
         }
 
         /// Inserts the quoted name of a table, partition, channel or column.
         package mutating func appendInterpolation(identifier name: String) {
-            sql += Query.quoted(identifier: name)
+            text.append(Query.quoted(identifier: name))
+        }
+
+        mutating func bind(_ bind: Bind) {
+            binds.append(bind)
+            text.appendPlace()
         }
     }
 
     package init(stringInterpolation: StringInterpolation) {
-        sql = stringInterpolation.sql
+        text = stringInterpolation.text
         binds = stringInterpolation.binds
     }
 
     package init(stringLiteral: String) {
-        sql = stringLiteral
+        text = QueryText(stringLiteral)
         binds = []
     }
 

@@ -67,14 +67,16 @@ struct Answer: Sendable {
 }
 
 extension Answer: ResponseGenerator {
+    private static let json = HTTPField(name: .contentType, value: "application/json")
+
     func response(from request: Request, context: some RequestContext) throws(Problem) -> Response {
         try RequestResources.current?.holdAnswer(
             ofBytes: body.count,
             isRepeatable: request.method == .get
         )
         var headers: HTTPFields = [:]
-        if !body.isEmpty { headers[.contentType] = "application/json" }
-        if let location { headers[.location] = location }
+        if !body.isEmpty { headers.append(Self.json) }
+        if let location { headers.append(HTTPField(name: .location, value: location)) }
         if let preferenceApplied { headers[.preferenceApplied] = preferenceApplied }
         if isReplay { headers[.idempotencyReplayed] = "true" }
         if let etag {

@@ -11,6 +11,13 @@ extension HTTPFields {
         return isOnly ? self[first].value : self[name]
     }
 
+    /// Sets a field, which is seldom there already.
+    ///
+    /// The subscript takes several times as long to find out that it is not.
+    mutating func set(_ field: HTTPField) {
+        if contains(field.name) { self[field.name] = field.value } else { append(field) }
+    }
+
     /// The number of bytes of the body as the head announces it; nil without a usable announcement
     /// (RFC 9110 §8.6).
     var contentLength: Int? { value(of: .contentLength).flatMap { Int($0) } }

@@ -76,7 +76,7 @@ package struct APIResponder: HTTPResponder {
             record.resources?.body.shrink(to: 0)
         }
         if request.method == .head { response = response.createHeadResponse() }
-        response.headers[.requestID] = requestID
+        response.headers.set(HTTPField(name: .requestID, value: requestID))
         response.headers.add(record.rate, key: record.keyRate)
         Self.addSecurityFields(to: &response.headers)
         let duration = ContinuousClock.now - start
@@ -100,18 +100,23 @@ package struct APIResponder: HTTPResponder {
         _ duration: Duration,
         _ failure: (any Error)?
     ) {
-        var metadata: Logger.Metadata = [
-            "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
-            "route": "\(context.endpointPath ?? "-")", "status": "\(status)",
-            "duration_ms": "\(duration / .milliseconds(1))",
-        ]
-        // Whoever asks for the health is told of it, again and again.
-        let isProbe = OperationRoutes.probes.contains(request.uri.path)
-        guard status >= 500, !isProbe || failure != nil else {
-            return logger.debug("request", metadata: metadata)
+        // Written only for a line that is logged: most requests have none.
+        var metadata: Logger.Metadata {
+            [
+                "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
+                "route": "\(context.endpointPath ?? "-")", "status": "\(status)",
+                "duration_ms": "\(duration / .milliseconds(1))",
+            ]
         }
-        if let failure { metadata["error"] = "\(String(reflecting: failure))" }
-        serverErrors.add(status: status, metadata)
+        guard status >= 500 else { return logger.debug("request", metadata: metadata) }
+        guard let failure else {
+            // Whoever asks for the health is told of it, again and again.
+            let isProbe = OperationRoutes.probes.contains(request.uri.path)
+            if isProbe { return logger.debug("request", metadata: metadata) }
+            return serverErrors.add(status: status, metadata)
+        }
+        let details: Logger.MetadataValue = "\(String(reflecting: failure))"
+        serverErrors.add(status: status, metadata.merging(["error": details]) { $1 })
     }
 
     /// Answers a request that is allowed on its connection; adds to `record` what becomes known.
@@ -144,7 +149,7 @@ package struct APIResponder: HTTPResponder {
         )
         record.resources = own
         let prepared = context
-        let handler = try handler(of: request, context: prepared)
+        let handler = try handler(of: request, path: path, context: prepared)
         if audit != nil, handler.changes {
             record.slot = AuditSlot(record.entry(of: request, context))
         }
@@ -185,16 +190,22 @@ package struct APIResponder: HTTPResponder {
         let respond: @Sendable () async throws -> Response
     }
 
-    private func handler(of request: Request, context: APIContext) throws -> Handler {
-        guard let entry = table.entry(of: request.uri.path),
+    private func handler(
+        of request: Request,
+        path: String,
+        context: APIContext
+    ) throws -> Handler {
+        guard let entry = table.entry(of: path),
             try !entry.isForTests || context.requireCaller().isForTests
         else { throw Problem(.unknownRoute) }
-        guard entry.methods.contains(request.method.rawValue) else {
+        let method = request.method.rawValue
+        guard entry.methods.contains(method) else {
             var problem = Problem(.methodNotAllowed)
             problem.headers[.allow] = entry.methods.joined(separator: ", ")
             throw problem
         }
-        if let scope = entry.scopes[request.method.rawValue] {
+        let scope = entry.scopes[method]
+        if let scope {
             let caller = try context.requireCaller()
             guard caller.scopes.contains(scope) else {
                 throw Problem(needing: scope, insteadOf: caller.scopes)
@@ -202,9 +213,7 @@ package struct APIResponder: HTTPResponder {
         }
         // What needs no key is also asked for by programs that add parameters of their own, such
         // as scrapers and browsers.
-        let hasQuery =
-            entry.scopes[request.method.rawValue] == nil
-            || entry.methodsWithQuery.contains(request.method.rawValue)
+        let hasQuery = scope == nil || entry.methodsWithQuery.contains(method)
         return Handler(changes: request.method != .get && request.method != .head) { [routes] in
             if !hasQuery { _ = try QueryParameters(request, allowed: []) }
             return try await routes.respond(to: Self.routed(request), context: context)
@@ -251,10 +260,18 @@ package struct APIResponder: HTTPResponder {
     /// Adds header fields that keep browsers from rendering, sniffing, framing or storing an
     /// answer, which is data for programs; the page alone has rules of its own.
     private static func addSecurityFields(to fields: inout HTTPFields) {
-        fields[.xContentTypeOptions] = "nosniff"
-        fields[.referrerPolicy] = "no-referrer"
+        fields.set(noSniffing)
+        fields.set(noReferrer)
         guard !fields.contains(.contentSecurityPolicy) else { return }
-        fields[.cacheControl] = "no-store"
-        fields[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+        fields.set(noStore)
+        fields.append(noContent)
     }
+
+    private static let noSniffing = HTTPField(name: .xContentTypeOptions, value: "nosniff")
+    private static let noReferrer = HTTPField(name: .referrerPolicy, value: "no-referrer")
+    private static let noStore = HTTPField(name: .cacheControl, value: "no-store")
+    private static let noContent = HTTPField(
+        name: .contentSecurityPolicy,
+        value: "default-src 'none'; frame-ancestors 'none'"
+    )
 }

@@ -177,7 +177,6 @@ extension ConnectionGate {
             if machine.bytesArrived() {
                 // The time of a new connection counts from its accept.
                 if !isFirst { stateSince = .now }
-                setTimer()
             }
             if machine.isReadingBody { pace.add(count) }
             context.fireChannelRead(Self.wrapInboundOut(slice))
@@ -216,8 +215,11 @@ extension ConnectionGate {
 extension ConnectionGate {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let done = promise ?? context.eventLoop.makePromise()
-        if pendingWrites == 0 { wroteAt = .now }
         pendingWrites += 1
+        if pendingWrites == 1 {
+            wroteAt = .now
+            setTimer()
+        }
         done.futureResult.assumeIsolated().whenComplete { [self] _ in
             pendingWrites -= 1
             wroteAt = .now
@@ -226,7 +228,6 @@ extension ConnectionGate {
             setTimer()
             closeIfDone(context)
         }
-        setTimer()
         context.write(data, promise: done)
     }
 

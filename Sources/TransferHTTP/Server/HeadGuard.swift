@@ -70,10 +70,13 @@ final class HeadGuard: ChannelInboundHandler {
         return nil
     }
 
+    /// For each byte, whether a name or an address may have it.
+    private static let hostBytes = (UInt8.min...UInt8.max).map { byte in
+        (0x21...0x7E).contains(byte) && !"/?#@\\,\"<>{}|^`".utf8.contains(byte)
+    }
+
     private static func isHost(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                (0x21...0x7E).contains(byte) && !"/?#@\\,\"<>{}|^`".utf8.contains(byte)
-            }
+        let allowed = hostBytes
+        return !text.isEmpty && text.utf8.allSatisfy { allowed[Int($0)] }
     }
 }

@@ -20,7 +20,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     var connection: ConnectionGate?
     /// The number of bytes left of the body; nil when its head does not give a length.
     private(set) var bodyBytesLeft: Int?
-    private var held: [HTTPRequestPart] = []
+    private var held: [NIOAny] = []
     /// Whether parts of further requests are held.
     var isHolding: Bool { !held.isEmpty }
     private var context: ChannelHandlerContext?
@@ -38,11 +38,10 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
         if connection?.holdsInput ?? false || !held.isEmpty {
-            held.append(part)
+            held.append(data)
         } else {
-            pass(part, context)
+            pass(data, context)
         }
     }
 
@@ -57,8 +56,9 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         held = Array(parts)
     }
 
-    private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
-        switch part {
+    /// Passes a part on as it came: to wrap it once more costs as much as to look at it.
+    private func pass(_ part: NIOAny, _ context: ChannelHandlerContext) {
+        switch unwrapInboundIn(part) {
         case .head(let request):
             bodyBytesLeft = request.headerFields.contentLength
             isLast = request.headerFields.value(of: .connection) == "close"
@@ -69,7 +69,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
             connection?.bodyRead(bytes.readableBytes)
         case .end: connection?.requestRead()
         }
-        context.fireChannelRead(Self.wrapInboundOut(part))
+        context.fireChannelRead(part)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -54,6 +54,7 @@ final class RequestWork: Sendable {
     /// that there are never more waiters than connections.
     func begin(of tenant: TenantID) async {
         observe(tenant)
+        guard !beginNow(tenant) else { return }
         await withCheckedContinuation { continuation in
             serve(tenant, after: continuation)
         }
@@ -61,8 +62,28 @@ final class RequestWork: Sendable {
 
     /// Takes note that a request of `tenant` is no longer worked on.
     func end(of tenant: TenantID) {
-        state.withLock { $0.shares[tenant]?.inHand -= 1 }
-        serve(tenant)
+        let isAwaited = state.withLock { state in
+            state.shares[tenant]?.inHand -= 1
+            guard let share = state.shares[tenant], share.waiters.isEmpty else { return true }
+            if share.isEmpty { state.shares[tenant] = nil }
+            return false
+        }
+        if isAwaited { serve(tenant) }
+    }
+
+    /// Begins to work on a request of `tenant` if nobody of it waits and there is room.
+    ///
+    /// - Returns: whether it was begun.
+    private func beginNow(_ tenant: TenantID) -> Bool {
+        let isAlone = presence.isAlone(tenant)
+        return state.withLock { state in
+            let share = state.shares[tenant] ?? Share()
+            guard share.waiters.isEmpty, isAlone || share.inHand < state.limit.value else {
+                return false
+            }
+            state.shares[tenant, default: Share()].inHand += 1
+            return true
+        }
     }
 
     /// Notes that `tenant` is there, and looks at the processors if they may limit it.

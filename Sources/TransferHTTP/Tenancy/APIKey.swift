@@ -40,8 +40,12 @@ package struct APIKey: Sendable, CustomStringConvertible {
     /// Reads a key that a client sent.
     ///
     /// - Returns: nil when it has another form or its checksum is wrong.
-    package init?(_ text: String) {
-        let bytes = Array(text.utf8)
+    package init?(_ text: String) { self.init(bytes: Array(text.utf8)) }
+
+    /// Reads the bytes of a key that a client sent.
+    ///
+    /// - Returns: nil when it has another form or its checksum is wrong.
+    init?(bytes: [UInt8]) {
         let parts = bytes.split(
             separator: UInt8(ascii: "_"),
             maxSplits: 4,
@@ -93,7 +97,16 @@ package struct APIKey: Sendable, CustomStringConvertible {
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 15))
+        }
+        return digits
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 }

@@ -10,10 +10,7 @@ public enum CombiningMarks {
 
     /// Returns whether a text has more marks in a row than ``rowMax``.
     public static func areTooMany(in text: String) -> Bool {
-        // A mark has at least two bytes, and the first of them all, U+0300, begins with 0xCC.
-        guard text.utf8.count > 2 * rowMax, text.utf8.contains(where: { $0 >= 0xCC }) else {
-            return false
-        }
+        guard text.utf8.count > 2 * rowMax, mayHaveMarks(text.utf8) else { return false }
         var row = 0
         for scalar in text.unicodeScalars {
             let isMark = scalar.properties.canonicalCombiningClass != .notReordered
@@ -21,5 +18,13 @@ public enum CombiningMarks {
             if row > rowMax { return true }
         }
         return false
+    }
+
+    /// Returns whether there may be marks: each has at least two bytes, and the first of them all,
+    /// U+0300, begins with 0xCC.
+    private static func mayHaveMarks(_ text: String.UTF8View) -> Bool {
+        // As contiguous bytes, which take a tenth of the time of a text's own iterator.
+        text.withContiguousStorageIfAvailable { bytes in bytes.contains { $0 >= 0xCC } }
+            ?? text.contains { $0 >= 0xCC }
     }
 }
