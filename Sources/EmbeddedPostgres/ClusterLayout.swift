@@ -14,6 +14,10 @@ struct ClusterLayout: Equatable, Sendable {
     var lock: String { "\(directory)/lock" }
     /// The lock shared by all processes that use the server.
     var users: String { "\(directory)/postgres.users" }
+    /// The lock held by the processes of the server themselves.
+    var server: String { "\(directory)/postgres.server" }
+    /// The file in which the server names its process, by the number that it has for itself.
+    var processFile: String { "\(data)/postmaster.pid" }
     /// The file of our settings, included by `postgresql.conf`.
     var settings: String { "\(data)/\(Self.settingsName)" }
 
@@ -31,8 +35,10 @@ struct ClusterLayout: Equatable, Sendable {
         return length <= Self.socketPathMax ? preferred : "/tmp/transferd-\(hash)"
     }
 
+    /// The server's socket.
+    var socket: String { "\(socketDirectory)/\(Self.socketName)" }
     /// The server's own lock on its socket, which names its process.
-    var socketLock: String { "\(socketDirectory)/\(Self.socketName).lock" }
+    var socketLock: String { "\(socket).lock" }
 
     /// Returns the connection string with which a role connects by libpq.
     func url(of role: String) -> String {

@@ -13,9 +13,6 @@ final class ClusterServer: Sendable {
     /// The timeout for starting, which replays the log after a crash and may take long.
     static let startTimeoutSeconds = 120
     static let stopTimeoutSeconds = 60
-    /// The time that the children of a killed server may take to notice.
-    static let orphanTimeout: Duration = .seconds(3)
-    private static let pollInterval: useconds_t = 50_000
     /// The timeout for the lock, which others hold for as long as a start or stop takes.
     static let lockTimeout: Duration = .seconds(130)
     /// The size above which the log is set aside at the next start.
@@ -26,16 +23,29 @@ final class ClusterServer: Sendable {
         // 0711: the account of the server passes through, but cannot list the other files there.
         try Directory.create(directory, mode: 0o711)
         layout = ClusterLayout(directory: try Directory.resolve(directory))
-        programs = try ServerPrograms.find(
-            for: Self.version(of: layout.data),
-            path: ProcessInfo.processInfo.environment["PATH"] ?? ""
-        )
+        programs = try Self.programs(for: Self.version(of: layout.data))
         self.settings = ClusterSettings(
             overrides: settings,
             socketDirectory: layout.socketDirectory
         )
         lock = try FileLock(path: layout.lock)
         users = try FileLock(path: layout.users)
+    }
+
+    /// Throws unless there is a cluster in a data directory; makes nothing, not even that.
+    static func requireCluster(in directory: String) throws(EmbeddedPostgresError) {
+        let data = ClusterLayout(directory: directory).data
+        guard access(data, F_OK) != 0 else { return }
+        guard [ENOENT, ENOTDIR].contains(errno) else {
+            throw .system(operation: "access", path: data, errno: errno)
+        }
+        throw .clusterMissing(path: directory)
+    }
+
+    /// Throws what is missing on this machine for a cluster to be made.
+    static func checkMachine() throws(EmbeddedPostgresError) {
+        if try ServerAccount.ofThisProcess() == nil { try ServerAccount.requireOwnName() }
+        _ = try programs(for: nil)
     }
 
     /// Throws unless the cluster was created.
@@ -52,11 +62,10 @@ final class ClusterServer: Sendable {
             try initialize(logger)
         }
         try prepareSocketDirectory()
-        switch presence() {
+        switch try presence() {
         case .running:
             logger.info("PostgreSQL runs already", metadata: ["data": "\(layout.data)"])
-        case .stopped: try launch(logger, afterKill: false)
-        case .killed: try launch(logger, afterKill: true)
+        case .absent: try launch(logger)
         }
         try users.share()
     }
@@ -69,7 +78,11 @@ final class ClusterServer: Sendable {
             logger.info("PostgreSQL is left to its other users")
             return
         }
-        guard presence() == .running else { return }
+        guard try presence() == .running else { return }
+        guard try isNamedAsHere() else {
+            logger.notice("PostgreSQL is left to the container in which it runs")
+            return
+        }
         try run(
             programs.pgctl,
             [
@@ -81,6 +94,7 @@ final class ClusterServer: Sendable {
 
     /// Creates the cluster under another name: a kill in the middle leaves nothing half-made.
     private func initialize(_ logger: Logger) throws(EmbeddedPostgresError) {
+        if account == nil { try ServerAccount.requireOwnName() }
         logger.info("making a PostgreSQL cluster", metadata: ["data": "\(layout.data)"])
         try Directory.remove(layout.unfinishedData)
         try Directory.create(layout.unfinishedData, mode: 0o700, owner: account)
@@ -91,7 +105,10 @@ final class ClusterServer: Sendable {
                 "--username=\(ClusterLayout.userName)", "--auth-local=trust", "--auth-host=reject",
                 // Byte order for text: the fastest, and the same on every machine.
                 "--encoding=UTF8", "--locale=C", "--data-checksums",
-            ] + (settings.isDurable ? [] : ["--no-sync"]) + (isDiskSmall ? ["--wal-segsize=1"] : [])
+            ] + (settings.isDurable ? [] : ["--no-sync"])
+                + (isDiskSmall ? ["--wal-segsize=1"] : []),
+            // When we are killed, it works on for a moment, and the next start waits for its end.
+            holding: lock
         )
         try append(
             "include '\(ClusterLayout.settingsName)'\n",
@@ -102,10 +119,7 @@ final class ClusterServer: Sendable {
         }
     }
 
-    private func launch(
-        _ logger: Logger,
-        afterKill wasKilled: Bool
-    ) throws(EmbeddedPostgresError) {
+    private func launch(_ logger: Logger) throws(EmbeddedPostgresError) {
         var settings = settings
         if let diskBytes, let logFileBytes {
             settings.fit(diskBytes: diskBytes, logFileBytes: logFileBytes)
@@ -115,21 +129,9 @@ final class ClusterServer: Sendable {
         }
         try Directory.write(settings.text, to: layout.settings, owner: account)
         try prepareLog()
-        removeSocketLock()
+        removeLocksOfKilledServer()
         let start = ContinuousClock.now
-        while true {
-            do throws(EmbeddedPostgresError) {
-                try runStart()
-                break
-            } catch {
-                // After a kill -9 of the server its children live on for a moment, and a new
-                // server refuses to start beside them.
-                guard wasKilled, ContinuousClock.now - start < Self.orphanTimeout else {
-                    throw error
-                }
-                usleep(Self.pollInterval)
-            }
-        }
+        try runStart()
         logger.info(
             "PostgreSQL has started",
             metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"]
@@ -174,13 +176,17 @@ final class ClusterServer: Sendable {
     }
 
     private func runStart() throws(EmbeddedPostgresError) {
+        // From here on it is held by the server and its children, until the last of them has ended.
+        let life = try FileLock(path: layout.server)
+        try life.lock(within: .zero)
         do throws(EmbeddedPostgresError) {
             try run(
                 programs.pgctl,
                 [
                     "start", "-D", layout.data, "-l", layout.log, "-w", "-s", "-t",
                     "\(Self.startTimeoutSeconds)",
-                ]
+                ],
+                holding: life
             )
         } catch {
             guard case .programFailed(let program, let status, let output) = error else {
@@ -194,54 +200,6 @@ final class ClusterServer: Sendable {
         }
     }
 
-    /// The state in which the server is found before we do anything.
-    private enum Presence {
-        /// The server accepts connections.
-        case running
-        /// The server does not run, and has shut down in order.
-        case stopped
-        /// The server does not run, but has left its file behind.
-        case killed
-    }
-
-    /// Looks for our server, and waits for one that is starting or stopping.
-    private func presence() -> Presence {
-        let path = "\(layout.data)/postmaster.pid"
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
-            let line = text.split(separator: "\n").first, let process = pid_t(line)
-        else { return .stopped }
-        // Numbers are reused, quickly so in containers, and both pg_ctl and the server mistake any
-        // process of the account with that number for a server. A real one works in its data.
-        guard isServer(process) else {
-            // The server copes with a dead process itself, and then checks for its orphans.
-            if kill(process, 0) == 0 { unlink(path) }
-            return .killed
-        }
-        // It may still be replaying its log, or may just be stopping.
-        return isReadyInTime(process) ? .running : .killed
-    }
-
-    /// Returns whether a process is our server; false also for one that has ended, unreaped.
-    private func isServer(_ process: pid_t) -> Bool {
-        let working = try? FileManager.default.destinationOfSymbolicLink(
-            atPath: "/proc/\(process)/cwd"
-        )
-        return working == layout.data
-    }
-
-    private func isReadyInTime(_ process: pid_t) -> Bool {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(Self.startTimeoutSeconds))
-        let path = "\(layout.data)/postmaster.pid"
-        while isServer(process), ContinuousClock.now < deadline {
-            // The last line of the file is the state that the server reports.
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            let state = text.split(separator: "\n").last?.trimmingCharacters(in: .whitespaces)
-            if state == "ready" { return true }
-            usleep(Self.pollInterval)
-        }
-        return false
-    }
-
     /// Creates the socket's directory, closed to others: who reaches the socket is trusted.
     private func prepareSocketDirectory() throws(EmbeddedPostgresError) {
         let path = layout.socketDirectory
@@ -252,13 +210,6 @@ final class ClusterServer: Sendable {
             status.st_uid == account?.userID ?? geteuid(), status.st_mode & 0o077 == 0
         else { throw .socketDirectoryUnsafe(path: path) }
     }
-
-    /// Removes the lock that a killed server has left at its socket.
-    ///
-    /// The new server would heed it for as long as a process of its account has that number, also
-    /// a killed one that nobody has reaped. No other server uses the socket: its directory is ours
-    /// alone, and two servers of one cluster are kept apart by the file in its data.
-    private func removeSocketLock() { unlink(layout.socketLock) }
 
     private func prepareLog() throws(EmbeddedPostgresError) {
         var status = stat()
@@ -281,16 +232,29 @@ final class ClusterServer: Sendable {
         }
     }
 
-    /// Runs a program as the account of the server.
+    /// Runs a program as the account of the server; it holds `lock`, too, if there is one.
     @discardableResult
-    private func run(
+    func run(
         _ program: String,
         _ arguments: [String],
-        accepting statuses: Set<Int32> = [0]
+        accepting statuses: Set<Int32> = [0],
+        holding lock: FileLock? = nil
     ) throws(EmbeddedPostgresError) -> Int32 {
         let prefix = try account?.prefix() ?? []
-        let command = ServerCommand(program: program, arguments: arguments, prefix: prefix)
+        let command = ServerCommand(
+            program: program,
+            arguments: arguments,
+            prefix: prefix,
+            lock: lock
+        )
         return try command.run(accepting: statuses)
+    }
+
+    private static func programs(
+        for version: String?
+    ) throws(EmbeddedPostgresError) -> ServerPrograms {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return try ServerPrograms.find(for: version, path: path)
     }
 
     private static func version(of data: String) -> String? {

@@ -33,7 +33,8 @@ enum Directory {
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            throw .system(operation: "remove", path: path, errno: errno)
+            let cause = (error as? CocoaError)?.underlying as? POSIXError
+            throw .system(operation: "remove", path: path, errno: cause?.code.rawValue ?? EIO)
         }
     }
 

@@ -9,7 +9,8 @@ package import Logging
 ///
 /// Several processes may use one cluster, such as a command beside the running service: the first
 /// one starts it, and the last one to stop stops it. After a kill -9 it keeps running and is taken
-/// over by the next start.
+/// over by the next start. These processes may be in different containers: then the server ends
+/// with the one that has it, and an instance in another starts it again.
 package struct EmbeddedCluster: Sendable {
     private let server: ClusterServer
     private let logger: Logger
@@ -17,23 +18,31 @@ package struct EmbeddedCluster: Sendable {
     /// Starts the cluster, or takes over the one that runs; the first time, it is created.
     ///
     /// - Parameters:
-    ///   - dataDirectory: gets `postgres`, `postgres.log`, `run` and two lock files.
+    ///   - dataDirectory: gets `postgres`, `postgres.log`, `run` and three lock files.
     ///   - settings: of `postgresql.conf`, besides or instead of ours. A cluster that is taken over
     ///     keeps those it was started with.
+    ///   - mayCreate: whether a missing cluster is made; otherwise nothing is made, no directory.
     ///   - logger: is told what happens.
     /// - Returns: the cluster, which accepts connections.
     /// - Throws: what stands in the way, and the way out.
     package static func start(
         in dataDirectory: String,
         settings: [String: String] = [:],
+        mayCreate: Bool = true,
         logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
         let server = try await onOwnThread { () throws(EmbeddedPostgresError) in
+            if !mayCreate { try ClusterServer.requireCluster(in: dataDirectory) }
             let server = try ClusterServer(directory: dataDirectory, settings: settings)
-            try server.start(logger)
+            try server.start(logger, mayCreate: mayCreate)
             return server
         }
         return EmbeddedCluster(server: server, logger: logger)
+    }
+
+    /// Throws what is missing on this machine for a cluster to be made.
+    package static func checkMachine() throws(EmbeddedPostgresError) {
+        try ClusterServer.checkMachine()
     }
 
     /// Starts the server again if it was killed; does nothing if it runs.

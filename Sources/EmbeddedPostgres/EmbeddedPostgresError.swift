@@ -8,6 +8,13 @@ package enum EmbeddedPostgresError: Error, Equatable, Sendable {
     case versionMismatch(cluster: String, installed: [String])
     /// The files of the cluster that was in use are not there: put them back.
     case clusterGone(path: String)
+    /// There is no cluster in this data directory, and nobody has asked for one: name another.
+    case clusterMissing(path: String)
+    /// A server of the cluster lives, as far as can be told, and does not answer at this socket:
+    /// wait, or end what started it.
+    case serverSilent(data: String, socket: String)
+    /// This user has no name, which `initdb` asks for: start as another one.
+    case userNameless(UInt32)
     /// The process was started as root, and no account that could run the server exists.
     case accountMissing
     /// The account that runs the server may not pass through this directory.
@@ -40,6 +47,22 @@ extension EmbeddedPostgresError: CustomStringConvertible {
             """
             There is no cluster in \(path) any more. Put its files back, or start again to make an \
             empty one.
+            """
+        case .clusterMissing(let path):
+            """
+            There is no private cluster in \(path), and this command makes none. Name the data \
+            directory of the service (TRANSFERD_DATA_DIRECTORY), or its database (DATABASE_URL).
+            """
+        case .serverSilent(let data, let socket):
+            """
+            A PostgreSQL server works in \(data) and does not answer at \(socket). It may be \
+            starting or ending. If it was started under another path of this directory or on \
+            another machine, stop that service first.
+            """
+        case .userNameless(let user):
+            """
+            The user \(user) of this process has no name (getpwuid(3)), without which PostgreSQL \
+            makes no cluster. Start as another user, or set DATABASE_URL to use another server.
             """
         case .accountMissing:
             """

@@ -3,14 +3,15 @@ import Glibc
 /// A lock on a file that ends with the process, however it ends: flock(2).
 final class FileLock: Sendable {
     private let path: String
-    private let descriptor: Int32
+    /// The open file, for a program that is to hold the lock, too: it is free once all have ended.
+    let descriptor: Int32
 
     private static let pollInterval: useconds_t = 20_000
 
     /// Opens the file, and creates it if it is missing.
     init(path: String) throws(EmbeddedPostgresError) {
         self.path = path
-        // Not inherited: a server that outlives us must not keep our locks.
+        // Not inherited, unless a program is to hold it: a server must not keep all our locks.
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .system(operation: "open", path: path, errno: errno)
@@ -28,6 +29,17 @@ final class FileLock: Sendable {
             }
             guard ContinuousClock.now < deadline else { throw .locked(path: path) }
             usleep(Self.pollInterval)
+        }
+    }
+
+    /// Returns whether the lock was free; this process has it now.
+    func lockIfFree() throws(EmbeddedPostgresError) -> Bool {
+        do throws(EmbeddedPostgresError) {
+            try lock(within: .zero)
+            return true
+        } catch {
+            guard case .locked = error else { throw error }
+            return false
         }
     }
 

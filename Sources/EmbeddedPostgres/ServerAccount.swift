@@ -18,6 +18,11 @@ struct ServerAccount: Equatable, Sendable {
         throw .accountMissing
     }
 
+    /// Throws unless the user of this process has a name, without which nobody makes a cluster.
+    static func requireOwnName() throws(EmbeddedPostgresError) {
+        guard getpwuid(geteuid()) != nil else { throw .userNameless(geteuid()) }
+    }
+
     private init?(name: String) {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?

@@ -10,6 +10,8 @@ struct ServerCommand {
     let arguments: [String]
     /// The command that runs the program as another user; empty to run it as ourselves.
     let prefix: [String]
+    /// A lock that the program holds, too, with all that it starts, also when we are killed.
+    var lock: FileLock?
 
     /// The time limit; no program here takes longer, not even on a slow disk.
     static let timeout: Duration = .seconds(150)
@@ -26,6 +28,7 @@ struct ServerCommand {
     func run(accepting statuses: Set<Int32> = [0]) throws(EmbeddedPostgresError) -> Int32 {
         let output = try Self.makeOutput()
         defer { close(output) }
+        defer { withExtendedLifetime(lock) {} }
         let status = try start(output: output).waitUntilExit(timeout: Self.timeout).shellStatus
         guard statuses.contains(status) else {
             throw .programFailed(
@@ -60,6 +63,7 @@ struct ServerCommand {
                 environment: Self.environment,
                 output: .descriptor(output),
                 errors: .descriptor(output),
+                passing: lock?.descriptor,
                 // One that is out of time ends with the programs it has started.
                 isGroupLeader: true
             )

@@ -45,6 +45,21 @@ import TransferTestSupport
         return try #require(text.split(separator: "\n").first.flatMap { pid_t($0) })
     }
 
+    private func start(_ directory: String) async throws -> EmbeddedCluster {
+        try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+    }
+
+    /// Lets the server's file name a process, as seen in another container.
+    private func name(_ process: pid_t, in directory: String) throws {
+        let file = ClusterLayout(directory: directory).processFile
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        try (["\(process)"] + lines.dropFirst().map(String.init)).joined(separator: "\n")
+            .write(toFile: file, atomically: false, encoding: .utf8)
+    }
+
     @Test func startsServesStopsAndStartsAgain() async throws {
         try await withDirectory { directory in
             for _ in 0..<2 {
@@ -225,6 +240,65 @@ import TransferTestSupport
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
             await other.stop()
+        }
+    }
+
+    /// In another container, the number that the server has for itself is a stranger's.
+    @Test func aServerThatAcceptsIsNotTakenForKilledAndNoStrangerIsStopped() async throws {
+        try await withDirectory { directory in
+            let first = try await start(directory)
+            let server = try serverID(directory)
+            let stranger = try await start("\(directory)/other")
+            try name(serverID("\(directory)/other"), in: directory)
+            let second = try await start(directory)
+            #expect(try await one(second.url) == 1)
+            await first.stop()
+            await second.stop()
+            // It is left to whoever sees it by its own number.
+            #expect(try await one(second.url) == 1)
+            #expect(try await one(stranger.url) == 1)
+            try name(server, in: directory)
+            let third = try await start(directory)
+            #expect(try serverID(directory) == server)
+            await third.stop()
+            await stranger.stop()
+            await #expect(throws: PostgresError.self) { try await one(third.url) }
+        }
+    }
+
+    /// As one that was started under another path of a deep directory, or on another machine.
+    @Test func aServerThatDoesNotAnswerIsNotTakenForKilled() async throws {
+        try await withDirectory { directory in
+            let cluster = try await start(directory)
+            let server = try serverID(directory)
+            let layout = ClusterLayout(directory: directory)
+            let files = FileManager.default
+            try files.moveItem(atPath: layout.socket, toPath: "\(directory)/socket")
+            // No process has this number, the first beyond those of Linux.
+            try name(1 << 22, in: directory)
+            await #expect(
+                throws: EmbeddedPostgresError.serverSilent(
+                    data: layout.data,
+                    socket: layout.socket
+                )
+            ) {
+                try await start(directory)
+            }
+            #expect(files.fileExists(atPath: layout.processFile))
+            #expect(files.fileExists(atPath: layout.socketLock))
+            try files.moveItem(atPath: "\(directory)/socket", toPath: layout.socket)
+            try name(server, in: directory)
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+        }
+    }
+
+    @Test func whoMayMakeNoClusterMakesNoDirectoryEither() async throws {
+        try await withDirectory { directory in
+            await #expect(throws: EmbeddedPostgresError.clusterMissing(path: directory)) {
+                try await EmbeddedCluster.start(in: directory, mayCreate: false, logger: logger)
+            }
+            #expect(!FileManager.default.fileExists(atPath: directory))
         }
     }
 

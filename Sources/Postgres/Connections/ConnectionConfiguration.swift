@@ -84,14 +84,25 @@ extension ConnectionConfiguration {
     }
 
     private var leavesThisMachine: Bool {
-        Self.hosts(parameters).contains { !Self.isOnThisMachine(String($0)) }
+        Self.hosts(parameters).contains { !Self.isOnThisMachine($0) }
     }
 
-    /// The hosts that libpq tries in turn, without those of a service file.
-    private static func hosts(_ given: [String: String]) -> [Substring] {
-        let hosts =
-            given["hostaddr"] ?? given["host"] ?? variable("PGHOSTADDR") ?? variable("PGHOST") ?? ""
-        return hosts.split(separator: ",")
+    /// The hosts that libpq tries in turn, without those of a service file; an empty one is the
+    /// usual socket of this machine.
+    ///
+    /// An address counts before the name in its place, and a name where the address is empty
+    /// (PostgreSQL manual, "Specifying Multiple Hosts").
+    private static func hosts(_ given: [String: String]) -> [String] {
+        let names = parts(given["host"] ?? variable("PGHOST"))
+        let addresses = parts(given["hostaddr"] ?? variable("PGHOSTADDR"))
+        return (0..<max(names.count, addresses.count, 1)).map { place in
+            let address = place < addresses.count ? addresses[place] : ""
+            return address.isEmpty && place < names.count ? names[place] : address
+        }
+    }
+
+    private static func parts(_ list: String?) -> [String] {
+        list?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
     }
 
     /// Whether the connection leaves this machine and the server need not prove its name.
@@ -108,8 +119,15 @@ extension ConnectionConfiguration {
 
     private static func isOnThisMachine(_ host: String) -> Bool {
         // A directory, or an abstract name, of a socket.
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-            || host.hasPrefix("127.")
+        host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost"
+            || host == "::1" || isLoopback(host)
+    }
+
+    /// Whether the host is an address of 127.0.0.0/8, and not a name that begins like one.
+    private static func isLoopback(_ host: String) -> Bool {
+        var address = in_addr()
+        guard host.hasPrefix("127.") else { return false }
+        return unsafe inet_pton(AF_INET, host, &address) == 1
     }
 
     private static func variable(_ name: String) -> String? {
@@ -172,7 +190,7 @@ extension ConnectionConfiguration {
     }
 
     /// Whether libpq looks up no name for the host: an address, or the place of a socket.
-    private static func isAddress(_ host: Substring) -> Bool {
+    private static func isAddress(_ host: String) -> Bool {
         host.hasPrefix("/") || host.hasPrefix("@") || host.contains(":")
             || host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
     }

@@ -1,11 +1,17 @@
 import Logging
 import Postgres
 
-/// One migration on its way into a schema or out of it.
+/// Migrations on their way into a schema or out of it, in one transaction.
 ///
 /// A statement that waits for a table holds up all that come to that table after it. So it waits
 /// briefly, and the service gets on before the next try.
 struct MigrationRun {
+    /// A migration in one of its directions.
+    struct Step {
+        let name: String
+        let script: String
+    }
+
     /// The longest wait for a lock.
     static let lockTimeout: Duration = .seconds(2)
     /// The pause between two tries.
@@ -17,41 +23,51 @@ struct MigrationRun {
     /// The SQLSTATE of a lock that was not had in time.
     private static let lockNotHad = "55P03"
 
-    let name: String
+    /// The steps in their order.
+    let steps: [Step]
     let connection: Connection
     let logger: Logger
 
-    /// Runs the statements of `script` as one transaction.
+    /// Runs the steps, all of them or none.
     ///
-    /// - Throws: ``MigratorError/failed(_:_:)``, or the errors of the database.
-    func run(_ script: String) async throws {
+    /// - Throws: ``MigratorError/failed(_:_:)`` with the step that failed, or `CancellationError`.
+    func run() async throws {
         var tries = 1
         while true {
-            do throws(PostgresError) {
-                return try await transaction(script)
-            } catch  where error.sqlState == Self.lockNotHad && tries < Self.triesMax {
-                tries += 1
+            let waiting: String
+            do throws(MigratorError) {
+                return try await transaction()
             } catch {
-                throw MigratorError.failed(name, error)
+                guard case .failed(let name, let cause) = error,
+                    cause.sqlState == Self.lockNotHad, tries < Self.triesMax
+                else { throw error }
+                tries += 1
+                waiting = name
             }
             // Only to be told: the next try meets what is wrong with the connection.
-            try? await logHolders()
+            try? await logHolders(before: waiting)
             try await Task.sleep(for: Self.pause)
         }
     }
 
-    private func transaction(_ script: String) async throws(PostgresError) {
+    private func transaction() async throws(MigratorError) {
+        var name = steps.first?.name ?? ""
         do throws(PostgresError) {
-            try await connection.executeScript("BEGIN;\n\(script);\nCOMMIT")
+            try await connection.executeScript("BEGIN")
+            for step in steps {
+                name = step.name
+                try await connection.executeScript(step.script)
+            }
+            try await connection.executeScript("COMMIT")
         } catch {
             // Without a connection nothing is left to undo, and the first error says more.
             try? await connection.executeScript("ROLLBACK")
-            throw error
+            throw .failed(name, error)
         }
     }
 
     /// Logs who has locks on tables of the schema, the oldest transaction first.
-    private func logHolders() async throws {
+    private func logHolders(before name: String) async throws {
         let rows = try await connection.execute(
             """
             SELECT a.pid, coalesce(a.application_name, '') AS name,

@@ -6,8 +6,8 @@ package import Postgres
 /// Brings a database's schema to the version that this program expects, and back.
 ///
 /// Each migration is one transaction together with its entry in `schema_migration` and the rights
-/// to what it adds, under an advisory lock: of instances that start at once one migrates and the
-/// others wait.
+/// to what it adds, and a reversal is one as a whole. All of it is under an advisory lock: of
+/// instances that start at once one migrates and the others wait.
 ///
 /// The version of a program is the newest migration it knows. A migration declares itself which
 /// older versions may run beside it, and the database keeps that, so that a program can also judge
@@ -87,7 +87,8 @@ package struct Migrator: Sendable {
                         \(migration.floor))
                     """
                 // Without its grants, the roles that serve could not use what it adds.
-                try await run(migration, [migration.up, entry, ServiceRole.grantAgain], connection)
+                let scripts = [migration.up, entry, ServiceRole.grantAgain]
+                try await run([Self.step(migration, scripts)], connection)
                 logger.info("migration applied", metadata: ["migration": "\(migration.name)"])
             }
             // For rights that were lost otherwise.
@@ -96,8 +97,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Reverts the newest `count` migrations together with the data they hold; if `isForced`, even
-    /// beneath workers that need them.
+    /// Reverts the newest `count` migrations together with the data they hold, all or none; if
+    /// `isForced`, even beneath workers that need them.
     package func revert(
         _ count: Int,
         _ connection: Connection,
@@ -110,14 +111,22 @@ package struct Migrator: Sendable {
             if let unknown = applied.dropFirst(version).first {
                 throw MigratorError.databaseIsNewer(number: unknown.number, name: unknown.name)
             }
+            guard count <= applied.count else {
+                throw MigratorError.fewerApplied(count: applied.count)
+            }
             let reverted = applied.suffix(count)
             if let first = reverted.first, !isForced {
                 let left = Int32(clamping: applied.count - reverted.count)
                 try await refuse(first.name, beside: "> \(left)", connection)
             }
-            for migration in migrations.prefix(applied.count).suffix(count).reversed() {
+            let newest = migrations.prefix(applied.count).suffix(count).reversed()
+            // One that is refused must not come after others have already removed their data.
+            let steps = newest.map { migration in
                 let entry = "DELETE FROM schema_migration WHERE number = \(migration.number)"
-                try await run(migration, [migration.down, entry], connection)
+                return Self.step(migration, [migration.down, entry])
+            }
+            try await run(steps, connection)
+            for migration in newest {
                 logger.info("migration reverted", metadata: ["migration": "\(migration.name)"])
             }
         }
@@ -128,10 +137,7 @@ package struct Migrator: Sendable {
     /// It also works through a pooler, which would not keep a lock.
     package func pendingCount(_ connection: Connection) async throws -> Int {
         try await checkPlace(connection)
-        let rows = try await connection.execute(
-            "SELECT to_regclass('schema_migration') IS NULL AS is_new"
-        )
-        if try rows.first?.decode("is_new", as: Bool.self) != false { return migrations.count }
+        if try await lacks("schema_migration", connection) { return migrations.count }
         let applied = try await recorded(connection)
         try check(applied)
         return max(0, migrations.count - applied.count)
@@ -154,16 +160,24 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// Returns whether the schema in which tables are made lacks this one; what later schemas of
+    /// the search_path have belongs to other installations.
+    private func lacks(_ table: String, _ connection: Connection) async throws -> Bool {
+        let rows = try await connection.execute(
+            """
+            SELECT to_regclass(quote_ident(current_schema()) || '.' || \(table)) IS NULL AS is_missing
+            """
+        )
+        return try rows.first?.decode("is_missing", as: Bool.self) != false
+    }
+
     /// Throws if there are living workers of versions that could not work with the migration.
     private func refuse(
         _ migration: String,
         beside versions: Query,
         _ connection: Connection
     ) async throws {
-        let isNew = try await connection.execute(
-            "SELECT to_regclass('worker') IS NULL AS is_new"
-        )
-        if try isNew.first?.decode("is_new", as: Bool.self) != false { return }
+        if try await lacks("worker", connection) { return }
         let rows = try await connection.execute(
             """
             SELECT name, schema_version FROM worker
@@ -291,13 +305,12 @@ package struct Migrator: Sendable {
         }
     }
 
-    private func run(
-        _ migration: Migration,
-        _ scripts: [String],
-        _ connection: Connection
-    ) async throws {
-        try await MigrationRun(name: migration.name, connection: connection, logger: logger)
-            .run(scripts.joined(separator: "\n;\n"))
+    private func run(_ steps: [MigrationRun.Step], _ connection: Connection) async throws {
+        try await MigrationRun(steps: steps, connection: connection, logger: logger).run()
+    }
+
+    private static func step(_ migration: Migration, _ scripts: [String]) -> MigrationRun.Step {
+        MigrationRun.Step(name: migration.name, script: scripts.joined(separator: "\n;\n"))
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {

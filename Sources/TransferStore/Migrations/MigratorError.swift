@@ -15,6 +15,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case schemaMissing(searchPath: String)
     /// Migrations are missing, and the role of the connection may not apply them.
     case ownerNeeded(count: Int)
+    /// The database has only this many migrations, and more were to be reverted.
+    case fewerApplied(count: Int)
     /// Workers that live could not run beside the migration; with the name and version of each.
     case workersLive(String, [String])
     /// The database refused the migration of this name, or was lost meanwhile.
@@ -67,6 +69,10 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             the database lacks \(count) migrations, and this role may not apply them: run `transferd \
             migrate` as the owner of the schema, with --grant-to for this role
+            """
+        case .fewerApplied(let count):
+            """
+            the database has \(count) migrations, fewer than are to be reverted; nothing was changed
             """
         case .workersLive(let name, let workers):
             """

@@ -40,7 +40,8 @@ extension ServiceRole {
         let rows = try await connection.execute(
             """
             SELECT coalesce(has_function_privilege(
-                to_regrole(quote_ident(\(name)))::oid, to_regprocedure('make_log_partition(text, date)'),
+                to_regrole(quote_ident(\(name)))::oid, to_regprocedure(
+                    quote_ident(current_schema()) || '.make_log_partition(text, date)'),
                 'EXECUTE'), false) AS is_granted
             """
         )
@@ -48,20 +49,25 @@ extension ServiceRole {
     }
 
     /// The statement that repeats ``grant(_:)`` for all roles that it was carried out for, after
-    /// tables were added.
+    /// tables were added, and takes from all others what a restore without privileges gives them.
     ///
-    /// Before the first of them, the schema may lack the function.
+    /// Before the first of them, the schema may lack the function; another schema's is another
+    /// installation's.
     static let grantAgain = """
         DO $grant$
         DECLARE
+            maker CONSTANT regprocedure := to_regprocedure(
+                quote_ident(current_schema()) || '.make_log_partition(text, date)');
             server_role regrole;
         BEGIN
+            IF maker IS NULL THEN RETURN; END IF;
+            REVOKE ALL ON FUNCTION make_log_partition(text, date), drop_log_partition(text, date),
+                grant_to_service(regrole) FROM PUBLIC;
             FOR server_role IN
                 SELECT r.oid::regrole
                 FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a
                 JOIN pg_roles r ON r.oid = a.grantee
-                WHERE p.oid = to_regprocedure('make_log_partition(text, date)')
-                    AND a.grantee <> p.proowner
+                WHERE p.oid = maker AND a.grantee <> p.proowner
             LOOP
                 PERFORM grant_to_service(server_role);
             END LOOP;
@@ -77,6 +83,24 @@ extension ServiceRole {
         case rows
         /// It may define or remove tables; with the name of the role and the reason.
         case definitions(role: String, reason: String)
+    }
+
+    /// Returns whether every role of the server may make or drop partitions of the logs.
+    ///
+    /// That is so after a restore without privileges, until the schema's owner migrates.
+    package static func isEverybodys(_ connection: Connection) async throws(PostgresError) -> Bool {
+        let rows = try await connection.execute(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM pg_proc p CROSS JOIN LATERAL aclexplode(
+                    coalesce(p.proacl, acldefault('f', p.proowner))) a
+                WHERE p.pronamespace = quote_ident(current_schema())::regnamespace
+                    AND p.proname IN ('make_log_partition', 'drop_log_partition')
+                    -- PUBLIC has no row of its own.
+                    AND a.grantee = 0) AS is_everybodys
+            """
+        )
+        return try rows.first?.decode("is_everybodys") ?? false
     }
 
     /// Returns what the role of a connection may do to the schema.

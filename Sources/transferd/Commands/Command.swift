@@ -9,6 +9,16 @@ enum Command {
     /// The number of rows that a command lists with one statement.
     static let pageMax = 200
 
+    /// Why a command did nothing although its arguments were right.
+    struct Refusal: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+
+        /// The refusal of a name that no tenant has.
+        static let unknownTenant = Refusal("There is no tenant of that name.")
+    }
+
     /// Returns a logger for warnings and errors only: the commands' output is the result.
     static func logger() -> Logger {
         var logger = Logger(label: "transferd") { JSONLogHandler(label: $0, level: .warning) }
@@ -17,15 +27,22 @@ enum Command {
     }
 
     /// Runs `body` with the database, and leaves a private cluster as it was found.
+    ///
+    /// Without `mayCreate`, a private cluster has to exist: nothing is made in a mistaken directory.
     static func withDatabase(
         _ options: DatabaseOptions,
+        mayCreate: Bool = true,
         logger: Logger,
         _ body: (DatabaseServer) async throws -> Void
     ) async throws {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
         let location = DatabaseLocation(options, &reader)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
-        let database = try await DatabaseServer.open(location, logger: logger)
+        let database = try await DatabaseServer.open(
+            location,
+            mayCreate: mayCreate,
+            logger: logger
+        )
         do {
             try await body(database)
         } catch {
@@ -66,13 +83,15 @@ enum Command {
     /// Runs `body` with the migrated database as the stores see it.
     ///
     /// With `secrets`, it opens what is sealed by the keys in that file, or in the data directory's.
+    /// With `mayCreate`, a missing private cluster is made.
     static func withStore(
         _ options: DatabaseOptions,
+        mayCreate: Bool = false,
         secrets keyFile: String?? = nil,
         _ body: (Database) async throws -> Void
     ) async throws {
         let logger = logger()
-        try await withDatabase(options, logger: logger) { server in
+        try await withDatabase(options, mayCreate: mayCreate, logger: logger) { server in
             try await server.migrate(logger: logger)
             let pool = ConnectionPool(
                 configuration: server.configuration,

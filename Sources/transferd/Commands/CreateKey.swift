@@ -60,7 +60,7 @@ struct CreateKey: AsyncParsableCommand {
             expiresAt: expiresIn.map { Date.now + $0.seconds },
             requestsPerSecondMax: requestsPerSecondMax
         )
-        try await Command.withStore(database) { database in
+        try await Command.withStore(database, mayCreate: true) { database in
             _ = try await Command.audited(
                 "keys create",
                 about: "\(key.id) of \(tenant)",

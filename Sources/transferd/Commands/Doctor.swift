@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curl
+import EmbeddedPostgres
 import Foundation
 import Glibc
 import Logging
@@ -22,7 +23,7 @@ struct Doctor: AsyncParsableCommand {
         try checkDescriptors()
         let logger = Command.logger()
         do {
-            try await Command.withDatabase(database, logger: logger) { database in
+            try await Command.withDatabase(database, mayCreate: false, logger: logger) { database in
                 let kind = database.isPrivate ? "private cluster" : "DATABASE_URL"
                 let pool = ConnectionPool(
                     configuration: database.ownerConfiguration,
@@ -54,11 +55,24 @@ struct Doctor: AsyncParsableCommand {
                 try checkContainers(database.location)
                 try checkSecrets(database.location, logger: logger)
             }
+        } catch EmbeddedPostgresError.clusterMissing(let path) {
+            try Self.checkFirstStart(in: path)
         } catch {
             // In PostgreSQL's own words.
             print("fails \(String(reflecting: error))")
             throw ExitCode.failure
         }
+    }
+
+    /// Checks what the first start needs, which makes the private cluster.
+    private static func checkFirstStart(in directory: String) throws(ExitCode) {
+        do throws(EmbeddedPostgresError) {
+            try EmbeddedCluster.checkMachine()
+        } catch {
+            print("fails \(error)")
+            throw ExitCode.failure
+        }
+        print("warns no private cluster in \(directory) yet: the first start makes one")
     }
 
     private func checkDescriptors() throws(ExitCode) {
@@ -83,6 +97,12 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func checkRights(_ database: DatabaseServer) async throws {
+        if try await database.isEverybodys() {
+            print(
+                "warns every role of the server may drop partitions of the logs: run "
+                    + "`transferd migrate` as the owner of the schema"
+            )
+        }
         switch try await database.rights() {
         case .rows: print("ok    the service's role may change rows, and define nothing")
         case .definitions(let role, let reason):

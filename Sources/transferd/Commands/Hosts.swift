@@ -49,7 +49,7 @@ struct Hosts: AsyncParsableCommand {
                     )
                 }
                 guard isSet else {
-                    throw ValidationError(
+                    throw Command.Refusal(
                         "\(HostStore.boundHostsMax) hosts have a limit already, the maximum."
                     )
                 }

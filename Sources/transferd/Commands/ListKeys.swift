@@ -23,7 +23,7 @@ struct ListKeys: AsyncParsableCommand {
     func run() async throws {
         try await Command.withStore(database) { database in
             guard let id = try await TenantStore(database).tenant(named: tenant) else {
-                throw ValidationError("There is no tenant of that name.")
+                throw Command.Refusal.unknownTenant
             }
             let store = KeyStore(database)
             var last: String?

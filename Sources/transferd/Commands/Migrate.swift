@@ -12,7 +12,7 @@ struct Migrate: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Take back that many migrations instead, with the data they hold.")
+    @Option(help: "Take back that many migrations instead, with the data they hold; all or none.")
     var revert: Int?
 
     @Flag(

@@ -23,7 +23,7 @@ struct RevokeKey: AsyncParsableCommand {
                 try await KeyStore(database).revokeAPIKey(id: id)
             }
             guard isKnown else {
-                throw ValidationError("There is no key with that identifier.")
+                throw Command.Refusal("There is no key with that identifier.")
             }
         }
     }

@@ -47,12 +47,12 @@ struct Secrets: AsyncParsableCommand {
                 print("\(outcome.renewed[part, default: 0]) \(part.rawValue)")
             }
             guard outcome.unreadable == 0 else {
-                throw ValidationError(
+                throw Command.Refusal(
                     "\(outcome.unreadable) rows do not open: their key is missing, or they were changed."
                 )
             }
             guard outcome.old == 0 else {
-                throw ValidationError(
+                throw Command.Refusal(
                     """
                     \(outcome.old) rows still needed an older key at the last look: keep all lines of \
                     the file, make the new key the first on all instances, restart them, and run this \

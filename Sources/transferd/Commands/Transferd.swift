@@ -1,5 +1,6 @@
 import ArgumentParser
 import CLinux
+import Glibc
 import TaskThreads
 
 /// The command line.
@@ -23,10 +24,13 @@ struct Transferd: AsyncParsableCommand {
 
     // On the main actor, so that it begins before anything has a thread of the runtime's.
     @MainActor static func main() async {
+        // First of all: `serve` takes this signal later, and is not to be ended by it before.
+        let hangup = signal(SIGHUP, SIG_IGN)
         clinux_open_standard_descriptors()
+        DatabaseLocation.forgetOtherServers()
         do {
             try TaskThreads.takeOver()
-            try await perform()
+            try await perform(hangup)
             LogQueue.standardError.drain()
         } catch {
             // What has led to the error comes before it.
@@ -36,8 +40,10 @@ struct Transferd: AsyncParsableCommand {
         }
     }
 
-    private static func perform() async throws {
+    /// Runs the command; one other than `serve` does at SIGHUP what this process did before.
+    private static func perform(_ hangup: sighandler_t?) async throws {
         var command = try await asyncParseAsRoot()
+        if !(command is Serve) { signal(SIGHUP, hangup) }
         if var asyncCommand = command as? any AsyncParsableCommand {
             try await asyncCommand.run()
         } else {

@@ -52,7 +52,7 @@ struct Verify: AsyncParsableCommand {
     private func inspect() async throws -> Inspection.Summary {
         let logger = Command.logger()
         var summary: Inspection.Summary?
-        try await Command.withDatabase(database, logger: logger) { database in
+        try await Command.withDatabase(database, mayCreate: false, logger: logger) { database in
             try await database.migrate(logger: logger)
             var configuration = database.configuration
             configuration.statementTimeout = Self.statementTimeout

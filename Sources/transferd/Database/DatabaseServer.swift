@@ -18,13 +18,20 @@ struct DatabaseServer: Sendable {
 
     /// Opens the database, starting the private cluster if no other database is named.
     ///
-    /// `onConnected` is called with the address of the server for each connection to it.
+    /// - Parameters:
+    ///   - location: of the database.
+    ///   - mayCreate: whether a missing private cluster is made.
+    ///   - logger: is told what happens.
+    ///   - onConnected: called with the address of the server for each connection to it.
+    /// - Returns: the database, not yet migrated.
+    /// - Throws: what stands in the way.
     static func open(
         _ location: DatabaseLocation,
+        mayCreate: Bool = true,
         logger: Logger,
         onConnected: @escaping @Sendable (ServerAddress) -> Void = { _ in }
     ) async throws -> DatabaseServer {
-        var server = try await opened(location, logger: logger)
+        var server = try await opened(location, mayCreate: mayCreate, logger: logger)
         server.configuration.onConnected = onConnected
         server.ownerConfiguration.onConnected = onConnected
         return server
@@ -32,6 +39,7 @@ struct DatabaseServer: Sendable {
 
     private static func opened(
         _ location: DatabaseLocation,
+        mayCreate: Bool,
         logger: Logger
     ) async throws -> DatabaseServer {
         if let url = location.url {
@@ -40,9 +48,10 @@ struct DatabaseServer: Sendable {
         }
         // Others may pass through, as the account of the private cluster must; the files that
         // matter have closed permissions of their own.
-        try UnwritableDirectory.make(location.dataDirectory)
+        if mayCreate { try UnwritableDirectory.make(location.dataDirectory) }
         let cluster = try await EmbeddedCluster.start(
             in: location.dataDirectory,
+            mayCreate: mayCreate,
             logger: logger
         )
         let loop = try PollLoop(name: "libpq")
@@ -173,6 +182,11 @@ struct DatabaseServer: Sendable {
     /// Returns what the service's role may do to the schema.
     func rights() async throws -> ServiceRole.Rights {
         try await withConnection(configuration) { try await ServiceRole.rights($0) }
+    }
+
+    /// Returns whether every role of the server may drop partitions of the logs.
+    func isEverybodys() async throws -> Bool {
+        try await withConnection(configuration) { try await ServiceRole.isEverybodys($0) }
     }
 
     /// Starts the private cluster again if it was killed; does nothing if it runs.

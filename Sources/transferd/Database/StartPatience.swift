@@ -14,6 +14,8 @@ struct StartPatience: Sendable {
 
     let monitor: HealthMonitor
     let logger: Logger
+    /// The database, once it was there.
+    var server: DatabaseServer?
 
     /// Repeats `body` until it succeeds.
     ///
@@ -44,9 +46,21 @@ struct StartPatience: Sendable {
                     )
                 }
                 told = reason
+                await reviveServer()
             }
             try await Task.sleep(for: pause * Double.random(in: 0.75..<1))
             pause = min(pause * 2, Self.pauseMax)
+        }
+    }
+
+    /// Starts a private server again that was there and is gone, as with the container that had it:
+    /// nobody else does so before the start is complete.
+    private func reviveServer() async {
+        guard !Task.isCancelled else { return }
+        do {
+            try await server?.revive()
+        } catch {
+            logger.error("database not started again", metadata: ["error": "\(error)"])
         }
     }
 
@@ -65,6 +79,8 @@ struct StartPatience: Sendable {
         case MigratorError.workersLive, MigratorError.ownerNeeded, MigratorError.schemaMissing: true
         case MigratorError.failed(_, let error): mendsItself(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
+        // That server ends with the container, or the service, that has it.
+        case EmbeddedPostgresError.serverSilent: true
         // There is space again once files are removed, and a file system is often remounted.
         case EmbeddedPostgresError.system(operation: _, path: _, errno: let code):
             [ENOSPC, EDQUOT, EROFS].contains(code)
@@ -85,6 +101,8 @@ struct StartPatience: Sendable {
         case let error as PostgresError: error.reason
         case let error as StoreError: error.reason
         case let error as MigratorError: "\(error)"
+        case EmbeddedPostgresError.serverSilent:
+            "a server of the private cluster is there and does not answer"
         default: "the private cluster does not start"
         }
     }

@@ -81,7 +81,7 @@ struct LimitEgress: AsyncParsableCommand {
         try await Command.withStore(database) { database in
             let store = TenantStore(database)
             guard let known = try await store.egressRules(ofTenantNamed: tenant) else {
-                throw ValidationError("There is no tenant of that name.")
+                throw Command.Refusal.unknownTenant
             }
             guard none || isNamed else { return Self.show(known) }
             let rules = try rules()
@@ -89,7 +89,7 @@ struct LimitEgress: AsyncParsableCommand {
                 try await store.setEgressRules(rules, ofTenantNamed: tenant)
             }
             guard isSet else {
-                throw ValidationError(
+                throw Command.Refusal(
                     "\(TenantStore.egressRulesMax) other tenants have rules, and more may not."
                 )
             }

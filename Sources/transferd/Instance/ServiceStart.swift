@@ -36,7 +36,6 @@ final class ServiceStart: Sendable {
     private let connections: ConnectionRegistry
     private let metrics: MetricsCollector
     private let own: OwnEndpoints
-    private let patience: StartPatience
     private let logger: Logger
     private let onEnd: @Sendable ((any Error)?) -> Void
 
@@ -61,7 +60,10 @@ final class ServiceStart: Sendable {
         self.own = own
         self.logger = logger
         self.onEnd = onEnd
-        patience = StartPatience(monitor: monitor, logger: logger)
+    }
+
+    private var patience: StartPatience {
+        StartPatience(monitor: monitor, logger: logger, server: server)
     }
 
     /// The database, from the time when it has to be closed again.
@@ -167,8 +169,13 @@ final class ServiceStart: Sendable {
         return database
     }
 
-    /// Logs that the service's role may do more than it has to.
+    /// Logs that the service's role, or any other, may do more than it has to.
     private func tellRights(_ server: DatabaseServer) async throws {
+        if try await patience.outwait({ try await server.isEverybodys() }) {
+            logger.warning(
+                "every role of the server may drop partitions of the logs: run `transferd migrate`"
+            )
+        }
         let rights = try await patience.outwait { try await server.rights() }
         guard case .definitions(let role, let reason) = rights else { return }
         logger.notice(

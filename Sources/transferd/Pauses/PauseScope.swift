@@ -21,12 +21,12 @@ struct PauseScope: ParsableArguments {
 
     /// Returns the scope.
     ///
-    /// - Throws: `ValidationError` when there is no such tenant.
+    /// - Throws: ``Command/Refusal`` when there is no such tenant.
     func scope(in database: Database) async throws -> Pause.Scope {
         var id: TenantID?
         if let tenant {
             id = try await TenantStore(database).tenant(named: tenant)
-            guard id != nil else { throw ValidationError("There is no tenant of that name.") }
+            guard id != nil else { throw Command.Refusal.unknownTenant }
         }
         return Pause.Scope(tenant: id, host: host.flatMap { HostKey(hostAndPort: $0) })
     }

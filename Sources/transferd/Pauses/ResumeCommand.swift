@@ -30,7 +30,7 @@ struct ResumeCommand: AsyncParsableCommand {
             ) {
                 try await PauseStore(database).endPause(scope, isByTenant: byTenant)
             }
-            guard wasPaused else { throw ValidationError("That is not paused.") }
+            guard wasPaused else { throw Command.Refusal("That is not paused.") }
         }
     }
 }

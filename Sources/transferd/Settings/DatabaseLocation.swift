@@ -37,7 +37,12 @@ struct DatabaseLocation: Sendable {
         let directory =
             reader.text(options.dataDirectory, "TRANSFERD_DATA_DIRECTORY")
             ?? Self.dataDirectoryDefault(reader.environment)
-        dataDirectory = URL(fileURLWithPath: directory).standardizedFileURL.path
+        if directory == nil {
+            reader.refuse(
+                "TRANSFERD_DATA_DIRECTORY: takes a name, for this user has no home directory"
+            )
+        }
+        dataDirectory = URL(fileURLWithPath: directory ?? "/").standardizedFileURL.path
         let resources =
             reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault(&reader)
         migrations = "\(resources)/migrations"
@@ -72,10 +77,35 @@ struct DatabaseLocation: Sendable {
         }
     }
 
-    private static func dataDirectoryDefault(_ environment: [String: String]) -> String {
-        if geteuid() == 0 { return "/var/lib/transferd" }
-        let home = environment["HOME"] ?? "/tmp"
-        return (environment["XDG_STATE_HOME"] ?? "\(home)/.local/state") + "/transferd"
+    /// Returns the data directory of a user who names none; nil for one without a home.
+    ///
+    /// Nothing that others share takes its place: what is kept there outlives the machine's next
+    /// start, and has secrets.
+    static func dataDirectoryDefault(
+        _ environment: [String: String],
+        user: uid_t = geteuid()
+    ) -> String? {
+        if user == 0 { return "/var/lib/transferd" }
+        // Paths that are not absolute count as absent, as in the XDG Base Directory Specification.
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        if let state { return "\(state)/transferd" }
+        let known = getpwuid(user)?.pointee.pw_dir.map { String(cString: $0) }
+        let home = [environment["HOME"], known].compactMap(\.self).first { $0.hasPrefix("/") }
+        return home.map { "\($0)/.local/state/transferd" }
+    }
+
+    /// Removes libpq's own variables from this process, unless a database is named: they would lead
+    /// the connections to a private cluster elsewhere.
+    ///
+    /// To be called before there are other threads.
+    static func forgetOtherServers() {
+        let environment = ProcessInfo.processInfo.environment
+        let option = "--database-url"
+        let isNamed =
+            environment["DATABASE_URL"]?.isEmpty == false
+            || CommandLine.arguments.contains { $0 == option || $0.hasPrefix("\(option)=") }
+        guard !isNamed else { return }
+        for name in environment.keys where name.hasPrefix("PG") { unsetenv(name) }
     }
 
     /// Returns the folder beside the installed program, or else the working directory.

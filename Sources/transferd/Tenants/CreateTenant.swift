@@ -27,12 +27,12 @@ struct CreateTenant: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() async throws {
-        try await Command.withStore(database) { database in
+        try await Command.withStore(database, mayCreate: true) { database in
             let isMade = try await Command.audited("tenants create", about: name, in: database) {
                 try await TenantStore(database).createTenant(named: name, isForTests: forTests)
             }
             guard isMade else {
-                throw ValidationError("There is a tenant of that name already.")
+                throw Command.Refusal("There is a tenant of that name already.")
             }
         }
     }

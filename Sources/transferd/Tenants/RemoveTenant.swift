@@ -28,7 +28,7 @@ struct RemoveTenant: AsyncParsableCommand {
         try await Command.withStore(database) { database in
             let store = OwnerRemovalStore(database)
             guard let holdings = try await store.tenantHoldings(named: name) else {
-                throw ValidationError("There is no tenant of that name.")
+                throw Command.Refusal.unknownTenant
             }
             for (thing, count) in holdings.counts { print("\(thing)\t\(count)") }
             guard yes else {

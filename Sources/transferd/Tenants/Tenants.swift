@@ -99,9 +99,7 @@ struct Tenants: AsyncParsableCommand {
                         )
                     )
                 }
-                guard isKnown else {
-                    throw ValidationError("There is no tenant of that name.")
-                }
+                guard isKnown else { throw Command.Refusal.unknownTenant }
             }
         }
     }

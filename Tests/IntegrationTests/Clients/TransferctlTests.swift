@@ -63,6 +63,38 @@ import TransferWire
         let file = try Data(contentsOf: URL(filePath: "\(stage.folder.path)/b.bin"))
         #expect([UInt8](file) == body.bytes)
         #expect(stage.origin.log.now.requests(at: "/b.bin").count == 1)
+        let third = try await stage.run(["get", "--output", stage.folder.path])
+        #expect(third.status == 0 && third.output.isEmpty)
+        #expect(try stage.text("out-errors").contains("There is nothing to continue with."))
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    @Test func ofTwoAtOnceEachGetsItsOwn() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        let held = ["/a1", "/a2", "/a3"]
+        for path in held { stage.origin.when(path, .gated(.text(path), after: 1, gate)) }
+        stage.origin.when("/b1", .response(body: .text("b")))
+        let folders = ["one", "two"].map { "\(stage.folder.path)/\($0)" }
+        let first = try stage.start(
+            ["get", "--output", folders[0]] + held.map(stage.origin.url),
+            output: "first"
+        )
+        for path in held { await stage.origin.log.arrived(1, at: path) }
+        let second = try stage.start(
+            ["get", "--output", folders[1], stage.origin.url("/b1")],
+            output: "second"
+        )
+        try await eventually("the second has its file") {
+            FileManager.default.fileExists(atPath: "\(folders[1])/b1")
+        }
+        gate.open()
+        #expect(await first.status() == 0)
+        #expect(await second.status() == 0)
+        let files = try folders.map { try FileManager.default.contentsOfDirectory(atPath: $0) }
+        #expect(files.map { $0.sorted() } == [["a1", "a2", "a3"], ["b1"]])
         #expect(await stage.service.terminate() == 0)
     }
 

@@ -97,6 +97,15 @@ import TransferWire
         #expect(await service.terminate() == 0)
     }
 
+    @Test func aHangupInTheFirstMomentsEndsNothing() async throws {
+        let library = try await PreloadedLibrary("hangup")
+        let service = try await ServiceProcess(
+            in: DataDirectory(),
+            environment: ["LD_PRELOAD": library.path]
+        )
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func theSecondSignalEndsItAtOnce() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory, ["--roles", "worker"])

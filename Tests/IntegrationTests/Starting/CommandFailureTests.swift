@@ -22,6 +22,40 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
+        ["keys", "list"], ["keys", "revoke", "nothing"], ["verify"], ["audit", "verify"],
+        ["tenants", "list"], ["pause", "--list"], ["secrets", "rewrap"],
+    ])
+    func nothingIsMadeInAMistakenDataDirectory(command: [String]) async throws {
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let process = try Program.start(command + directory.options, log: log)
+        #expect(await process.status() != 0)
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(text.contains("There is no private cluster in \(directory.path)"), "\(text)")
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+
+    @Test func aRefusalIsNotToldAsAFaultOfTheArguments() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        for (command, reason) in [
+            (["keys", "list", "--tenant", "nobody"], "There is no tenant of that name."),
+            (["keys", "revoke", "nothing"], "There is no key with that identifier."),
+            (["tenants", "create", "default"], "There is a tenant of that name already."),
+            (["pause", "--tenant", "nobody"], "There is no tenant of that name."),
+            (["resume"], "That is not paused."),
+        ] {
+            let log = try directory.log()
+            let process = try Program.start(command + directory.options, log: log)
+            #expect(await process.status() == EXIT_FAILURE, "\(command)")
+            // Without a usage after it.
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            #expect(text.hasSuffix("Error: \(reason)\n"), "\(text)")
+        }
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test(arguments: [
         ("file", "File exists"), ("file/data", "Not a directory"),
         ("file/data/data", "Not a directory"), ("/proc/data", "No such file or directory"),
     ])

@@ -1,9 +1,10 @@
+import ChildProcess
 import Foundation
 import Testing
 import TransferTestSupport
 
-/// What docker/Dockerfile copies, without Docker.
-@Suite struct DockerfileTests {
+/// What docker/Dockerfile copies and runs, without Docker.
+@Suite(.timeLimit(.minutes(5))) struct DockerfileTests {
     private static let files = FileManager.default
 
     /// Copies as the lines before the first call of the package manager do.
@@ -37,5 +38,24 @@ import TransferTestSupport
         for path in paths {
             #expect(Self.files.fileExists(atPath: "\(image.path)/\(path)/Package.swift"), "\(path)")
         }
+    }
+
+    @Test(arguments: ["127.0.0.2", "0.0.0.0"])
+    func theHealthCheckAsksWhereTheServiceListens(host: String) async throws {
+        let service = try await ServiceProcess(
+            in: DataDirectory(),
+            ["--host", host, "--plain-http", "anywhere"]
+        )
+        let variables = ["TRANSFERD_HOST": host, "TRANSFERD_PORT": "\(service.announcement.port)"]
+        try await eventually("it is healthy") {
+            let check = try ChildProcess(
+                "/bin/bash",
+                ["\(Checkout.root)/docker/healthcheck"],
+                environment: Program.environment.merging(variables) { $1 },
+                errors: .discarded
+            )
+            return await check.status() == 0
+        }
+        #expect(await service.terminate() == 0)
     }
 }

@@ -16,6 +16,14 @@ import TransferTestSupport
         return (await process.status(), output)
     }
 
+    @Test func beforeTheFirstStartItMakesNothing() async throws {
+        let directory = try DataDirectory()
+        let checks = try await Self.run(directory.options)
+        #expect(checks.status == 0)
+        #expect(checks.output.contains("warns no private cluster in \(directory.path) yet"))
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+
     @Test func aDatabaseOfOnesOwnTakesASecretsKey() async throws {
         let cluster = try DataDirectory()
         let service = try await ServiceProcess(in: cluster)
@@ -77,6 +85,27 @@ import TransferTestSupport
         try await aside.executeScript("ALTER SYSTEM RESET synchronous_standby_names")
         _ = try await aside.execute("SELECT pg_reload_conf()")
         await aside.close()
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func warnsOfLogsThatEveryRoleMayThin() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let warning = "warns every role of the server may drop partitions of the logs"
+        let checks = try await Self.run(directory.options)
+        #expect(!checks.output.contains(warning))
+        let aside = try await TestDatabase.connection(to: directory.databaseURL)
+        // As a restore without privileges leaves it.
+        try await aside.executeScript(
+            "GRANT EXECUTE ON FUNCTION drop_log_partition(text, date) TO PUBLIC"
+        )
+        await aside.close()
+        let restored = try await Self.run(directory.options)
+        #expect(restored.status == 0)
+        #expect(restored.output.contains(warning))
+        #expect(try await Program.run(["migrate"] + directory.options).status == 0)
+        let mended = try await Self.run(directory.options)
+        #expect(!mended.output.contains(warning))
         #expect(await service.terminate() == 0)
     }
 

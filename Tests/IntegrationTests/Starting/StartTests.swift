@@ -110,6 +110,20 @@ import TransferWire
         #expect(await process.status() == 0)
     }
 
+    /// libpq would follow them to another server, to no service or to a schema that is not there.
+    @Test func variablesOfLibpqDoNotLeadAwayFromThePrivateCluster() async throws {
+        let service = try await ServiceProcess(
+            in: DataDirectory(),
+            environment: [
+                "PGHOSTADDR": "127.0.0.1", "PGSERVICE": "absent",
+                "PGOPTIONS": "-c search_path=nowhere",
+            ]
+        )
+        let probe = HTTPClient(service, key: "none")
+        try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
+        #expect(await service.terminate() == 0)
+    }
+
     /// Neither would ever run a task, or say why.
     @Test(arguments: [["serve", "--port", "0"], ["doctor"]])
     func aLimitOfDescriptorsThatIsTooLowIsRefused(command: [String]) async throws {

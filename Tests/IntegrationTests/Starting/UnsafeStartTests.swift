@@ -53,6 +53,9 @@ import TransferWire
         ("postgres://me@db.example/x?sslmode=verify-ca", true),
         ("postgres://me@127.0.0.1/x", false), ("postgres://me@localhost/x", false),
         ("host=/run/postgresql dbname=x", false), ("dbname=x", false), ("postgres:///x", false),
+        ("postgres://me@127.db.example/x", true), ("host=127.0.0.1.db.example", true),
+        ("host=a,b hostaddr=127.0.0.1,", true), ("host=a,b hostaddr=,127.0.0.1", true),
+        ("host=a,localhost hostaddr=127.0.0.1,", false), ("host=127.0.0.1, dbname=x", false),
     ])
     func aDatabaseElsewhereHasToProveItsName(url: String, isRefused: Bool) {
         let refusal = Self.problems(["DATABASE_URL": url])
@@ -70,6 +73,19 @@ import TransferWire
     func aTrustedNetworkTakesTwoWords(url: String, isRefused: Bool) {
         let refusal = Self.problems(["DATABASE_URL": url, "TRANSFERD_DATABASE_TLS": "as-given"])
         #expect(refusal.contains("no sslmode") == isRefused, "\(refusal)")
+    }
+
+    /// What is there would be gone after the next boot, and others could have made the way to it.
+    @Test func aUserWithoutAHomeNamesTheDataDirectory() {
+        let nobody: uid_t = 0x7FFF_0001
+        #expect(DatabaseLocation.dataDirectoryDefault([:], user: nobody) == nil)
+        #expect(DatabaseLocation.dataDirectoryDefault(["HOME": ""], user: nobody) == nil)
+        let state = ["XDG_STATE_HOME": "/s", "HOME": "/h"]
+        #expect(DatabaseLocation.dataDirectoryDefault(state, user: nobody) == "/s/transferd")
+        #expect(
+            DatabaseLocation.dataDirectoryDefault(["HOME": "/h"], user: nobody)
+                == "/h/.local/state/transferd"
+        )
     }
 
     @Test func theOptionForTheDatabaseIsSpeltAsItsWord() {

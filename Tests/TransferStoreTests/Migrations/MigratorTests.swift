@@ -263,6 +263,31 @@ import TransferTestSupport
         try await migrator.revert(1, connection)
     }
 
+    /// Of a full reversal, the first step alone would cost the audit log.
+    @Test func aReversalThatIsRefusedRevertsNothing() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let count = try await StoreFixture.migrator().migrate(connection)
+        let schema = try await SchemaDump.take()
+        try await Self.withFolder { folder in
+            try "SELECT 1 / 0".write(
+                toFile: "\(folder)/0010_sealed_values.down.sql",
+                atomically: true,
+                encoding: .utf8
+            )
+            let migrator = try StoreFixture.migrator(folder: folder)
+            let refusal = await #expect(throws: MigratorError.self) {
+                try await migrator.revert(count, connection)
+            }
+            #expect(refusal?.description.contains("migration 0010_sealed_values failed") == true)
+            await #expect(throws: MigratorError.fewerApplied(count: count)) {
+                try await migrator.revert(count + 1, connection)
+            }
+            let pending = try await migrator.pendingCount(connection)
+            #expect(pending == 0)
+        }
+        #expect(try await SchemaDump.take() == schema)
+    }
+
     @Test(arguments: ["nonsense", "", "0000", "9999"])
     func refusesAMigrationThatNamesNoVersion(floor: String) async throws {
         try await Self.withFolder { folder in

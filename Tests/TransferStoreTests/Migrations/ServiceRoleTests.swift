@@ -153,6 +153,34 @@ import TransferTestSupport
         #expect(try await fixture.submit().count == 1)
     }
 
+    /// A restore without privileges gives everybody all functions, also those with the rights of
+    /// their owner.
+    @Test func whatARestoreGaveToEverybodyIsTakenBack() async throws {
+        let fixture = try await StoreFixture()
+        func strangersMayDrop() async throws -> Bool {
+            let rows = try await fixture.aside.execute(
+                """
+                SELECT has_function_privilege(
+                    'pg_monitor', 'drop_log_partition(text, date)', 'EXECUTE') AS may_drop
+                """
+            )
+            return try rows[0].decode("may_drop", as: Bool.self)
+        }
+        #expect(try await !strangersMayDrop())
+        #expect(try await !ServiceRole.isEverybodys(fixture.aside))
+        try await fixture.aside.executeScript(
+            """
+            GRANT EXECUTE ON FUNCTION make_log_partition(text, date), drop_log_partition(text, date)
+            TO PUBLIC
+            """
+        )
+        #expect(try await strangersMayDrop())
+        #expect(try await ServiceRole.isEverybodys(fixture.aside))
+        #expect(try await StoreFixture.migrator().migrate(fixture.aside) == 0)
+        #expect(try await !strangersMayDrop())
+        #expect(try await !ServiceRole.isEverybodys(fixture.aside))
+    }
+
     @Test func functionsNeedNotBeEverybodys() async throws {
         let fixture = try await StoreFixture()
         let schema = Query.quoted(identifier: TestDatabase.current.schema)

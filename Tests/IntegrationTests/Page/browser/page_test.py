@@ -655,6 +655,9 @@ class StrangersTests(PageTest):
         hidden = ["3164", "115f", "34f", "fe0f", "2800"]
         # The last is cut, and its code point makes what is shown longer than the name is.
         names = [f"twin{chr(int(code, 16))}" for code in hidden] + ["twin\u202e" + "a" * 196]
+        # Of spaces, one between other characters is shown as it is.
+        spaces = {"twin  s": "twin \\u{20}s", "twin\u00a0s": "twin\\u{a0}s", "twin ": "twin\\u{20}"}
+        names += ["twin s", *spaces]
         for name in names:
             service.session(name)
             self.addCleanup(service.send, "POST", service.path(name, "/invalidate"))
@@ -662,11 +665,20 @@ class StrangersTests(PageTest):
         browser.wait("#prefix").send_keys("twin" + Keys.ENTER)
         for code in hidden:
             browser.wait("td bdi", f"twin\\u{{{code}}}")
+        for shown in ["twin s", *spaces.values()]:
+            browser.wait("td bdi", shown)
         browser.wait("td bdi", "twin\\u{202e}" + "a" * 195 + "…")
         browser.click("td a", "twin\\u{202e}")
         browser.click("button", "Invalidate")
         browser.wait("dialog[open] h2", "Invalidate “twin\\u{202e}" + "a" * 55 + "…”?")
         browser.click("dialog button", "Keep as it is")
+
+    def test_a_name_of_spaces_can_be_opened(self):
+        service.session("   ")
+        self.addCleanup(service.send, "POST", service.path("   ", "/invalidate"))
+        browser.open("#/sessions")
+        browser.click("td a", "\\u{20}\\u{20}\\u{20}")
+        browser.wait("h1", "\\u{20}\\u{20}\\u{20}")
 
     def test_marks_do_not_reach_into_other_lines(self):
         service.session("Z" + "\u0301" * 6)
