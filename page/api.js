@@ -162,6 +162,8 @@ export function isAddressable(identifier) {
  * those that carry an event.
  */
 async function* frames(body) {
+    // 204, once the session has ended and all of its events are known.
+    if (!body) return;
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     try {

@@ -16,6 +16,9 @@ const unshown = new RegExp(
     "gu",
 );
 
+/** Spaces that would not be seen, or not be told from one: other ones, at an end, or in a row. */
+const unshownSpaces = /[^\P{Zs} ]|^ | $|(?<= ) /gu;
+
 /** What a table shows of a text; the whole of it is on the task's own view. */
 const shortLength = 200;
 /** What is shown of a text at all: a client string may have 64 KiB. */
@@ -63,17 +66,23 @@ export function date(text) {
     return dates.format(new Date(text));
 }
 
+function codePoint(character) {
+    return `\\u{${character.codePointAt(0).toString(16)}}`;
+}
+
 /**
  * Text of strangers as it is shown: characters that would not be seen, that would reorder what
  * stands around them, or that would be drawn over it are written as their code points.
  */
 export function visible(text, length = longLength) {
+    return visibleLine(text, length).replace(unshownSpaces, codePoint);
+}
+
+/** The same with all of its spaces, for text that is shown as it was laid out. */
+function visibleLine(text, length) {
     // One more than so many characters can have, so that it shows whether there are others.
     const points = [...text.slice(0, length * 2 + 1)];
-    const shown = points
-        .slice(0, length)
-        .join("")
-        .replace(unshown, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+    const shown = points.slice(0, length).join("").replace(unshown, codePoint);
     return points.length > length ? `${shown}…` : shown;
 }
 
@@ -86,6 +95,11 @@ export function decoded(base64) {
 /** An element with text of strangers, kept apart from the direction of its surroundings. */
 export function foreign(text, attributes) {
     return h("bdi", { class: "foreign", ...attributes }, visible(text));
+}
+
+/** The same for a line of text that is shown as it was laid out. */
+export function foreignLine(text) {
+    return h("bdi", { class: "foreign" }, visibleLine(text, longLength));
 }
 
 /** The same in a table, where only so much of it is shown. */

@@ -1,6 +1,6 @@
 import { path } from "./api.js";
 import { fill, h, facts } from "./dom.js";
-import { bytes, decoded, duration, foreign, number, rate } from "./format.js";
+import { bytes, decoded, duration, foreign, foreignLine, number, rate } from "./format.js";
 import { View, empty, endedStates, failure, taskBadge, taskProgress, time } from "./parts.js";
 import { SessionFollower } from "./follow.js";
 import { Demand, backoff, sleep, whenVisible } from "./repeat.js";
@@ -244,7 +244,7 @@ function json(value) {
 
 /** Text of strangers with its lines. */
 function foreignLines(value) {
-    return value.split(/\r?\n/).flatMap((line) => [foreign(line), "\n"]);
+    return value.split(/\r?\n/).flatMap((line) => [foreignLine(line), "\n"]);
 }
 
 /** `<transfer-tasks>`: a task by its identifier, when the address names none. */

@@ -117,7 +117,7 @@ final class FakeService: Sendable {
 
     private func answer(_ request: TransportRequest) async -> TransportResponse {
         switch (request.method, request.target) {
-        case ("PUT", "/v1/sessions/s"): TransportResponse(201, [Self.session])
+        case ("PUT", "/v1/sessions/s"): TransportResponse(201, [Self.session()])
         case ("GET", "/v1/sessions/s/events"):
             TransportResponse(
                 status: 200,
@@ -168,13 +168,16 @@ final class FakeService: Sendable {
         return TransportResponse(202, [#"{"items":["#, items.joined(separator: ","), "]}"])
     }
 
-    private static let session = #"""
-        {"client": "default", "identifier": "s", "id": "s", "kind": "background", "generation": 0,
-        "configuration": {"header_names": [], "is_discretionary": false},
+    /// The document of the session, or of another one with its name.
+    static func session(id: String = "s") -> String {
+        #"""
+        {"client": "default", "identifier": "s", "id": "\#(id)", "kind": "background",
+        "generation": 0, "configuration": {"header_names": [], "is_discretionary": false},
         "outstanding": 1, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
         "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
         "created_at": "2026-03-01T12:00:00Z"}
         """#
+    }
 
     /// The document of a task.
     static func task(

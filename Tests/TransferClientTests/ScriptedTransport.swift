@@ -62,8 +62,18 @@ extension TransportResponse {
     }
 
     /// A response with a problem.
-    static func problem(_ code: ProblemDetails.Code, errors: [FieldError] = []) -> Self {
-        let problem = ProblemDetails(code, detail: nil, errors: errors, requestID: "r")
+    static func problem(
+        _ code: ProblemDetails.Code,
+        errors: [FieldError] = [],
+        oldestSequence: Int64? = nil
+    ) -> Self {
+        let problem = ProblemDetails(
+            code,
+            detail: nil,
+            errors: errors,
+            oldestSequence: oldestSequence,
+            requestID: "r"
+        )
         let body = (try? WireEncoder.encode(problem)) ?? []
         return Self(problem.status, [String(decoding: body, as: UTF8.self)])
     }

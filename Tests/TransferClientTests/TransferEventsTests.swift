@@ -75,6 +75,22 @@ import TransferWire
         #expect(request.header("Last-Event-ID") == "t:4")
     }
 
+    /// It is told by the service that nothing follows.
+    @Test func endsWithASessionWhoseLastEventIsNotWanted() async throws {
+        let transport = Self.transport([
+            TransportResponse(
+                200,
+                ["retry: 1\n\n", Self.event(5, "task.completed"), "id: s:7\n\n"],
+                headers: Self.stream
+            ),
+            TransportResponse(204),
+        ])
+        var sequences: [Int64] = []
+        for try await event in events(transport) { sequences.append(event.sequence) }
+        #expect(sequences == [5])
+        #expect(transport.requests.map { $0.header("Last-Event-ID") } == ["s:4", "s:7"])
+    }
+
     @Test func keepsAnEventThatIsNewer() async throws {
         let transport = Self.transport([
             TransportResponse(

@@ -108,6 +108,81 @@ import TransferWire
         #expect(transport.requests.count == 2)
     }
 
+    @Test func takesTheEndOfWhatItMeantForItsOwnDoing() async throws {
+        for (first, isDone) in [(TransportFailure.Kind.broken, true), (.notConnected, false)] {
+            let count = Mutex(0)
+            let transport = ScriptedTransport { _ throws(TransportFailure) in
+                if count.withLock({
+                    $0 += 1
+                    return $0
+                }) == 1 {
+                    throw TransportFailure(first, "reset")
+                }
+                return .problem(.unknownSubscription)
+            }
+            var failure: TransferError?
+            do throws(TransferError) {
+                try await transport.service().unsubscribe("0")
+            } catch {
+                failure = error
+            }
+            // A first request that has not arrived has deleted nothing.
+            #expect(isDone ? failure == nil : failure?.problem?.code == .unknownSubscription)
+            #expect(transport.requests.count == 2)
+        }
+    }
+
+    /// The session has ended by the first request, whose response is lost, and another one has its
+    /// name.
+    @Test func endsNoSessionButTheOneThatItMeant() async throws {
+        let hasEnded = Mutex(false)
+        let other = Self.session.replacing(#""id": "0""#, with: #""id": "1""#)
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            let wasEnded = hasEnded.withLock { $0 }
+            if request.method == "GET" {
+                return TransportResponse(
+                    200,
+                    [wasEnded ? other : Self.session],
+                    headers: [("ETag", wasEnded ? "2" : "1")]
+                )
+            }
+            hasEnded.withLock { $0 = true }
+            if !wasEnded { throw TransportFailure(.broken, "reset") }
+            return .problem(.preconditionFailed)
+        }
+        try await transport.service().invalidateSession("s")
+        #expect(transport.requests.map(\.method) == ["GET", "DELETE", "DELETE", "GET"])
+        #expect(transport.requests.map { $0.header("If-Match") } == [nil, "1", "1", nil])
+    }
+
+    @Test func endsASessionThatOthersChangeMeanwhile() async throws {
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ in
+            let number = count.withLock {
+                $0 += 1
+                return $0
+            }
+            return switch number {
+            case 1, 3: TransportResponse(200, [Self.session], headers: [("ETag", "\(number)")])
+            case 2: .problem(.preconditionFailed)
+            default: TransportResponse(204)
+            }
+        }
+        try await transport.service().invalidateSession("s")
+        #expect(transport.requests.map { $0.header("If-Match") } == [nil, "1", nil, "3"])
+        // A key that may end a session, but not read it, ends the one that has the name.
+        let unread = ScriptedTransport { request in
+            request.method == "GET" ? .problem(.insufficientScope) : TransportResponse(204)
+        }
+        try await unread.service().invalidateSession("s")
+        #expect(unread.requests.map { $0.header("If-Match") } == [nil, nil])
+        let absent = ScriptedTransport { _ in .problem(.unknownSession) }
+        let error = await #expect(throws: TransferError.self) {
+            try await absent.service().invalidateSession("s")
+        }
+        #expect(error?.problem?.code == .unknownSession)
+    }
+
     @Test func endsWithItsCaller() async throws {
         let transport = ScriptedTransport { _ in
             let body = AsyncThrowingStream<[UInt8], any Error> { _ in }

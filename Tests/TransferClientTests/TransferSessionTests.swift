@@ -140,6 +140,36 @@ import TransferWire
         #expect(refused?.code == .sessionClosed)
     }
 
+    /// Of the events that it has not read the service has none any more, only those of another one.
+    @Test(arguments: [FakeService.session(id: "t"), nil])
+    func endsWhenItsNameIsAnothersOrNobodys(session found: String?) async throws {
+        let fake = FakeService()
+        let isFollowed = Signal()
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            switch (request.method, request.target) {
+            case ("GET", "/v1/sessions/s"):
+                return found.map { TransportResponse(200, [$0]) } ?? .problem(.unknownSession)
+            case ("GET", "/v1/sessions/s/events"):
+                await isFollowed.wait()
+                return .problem(.eventsExpired, oldestSequence: 1)
+            case ("GET", let target) where target.hasPrefix("/v1/tasks/"):
+                let id = String(target.dropFirst("/v1/tasks/".count))
+                return TransportResponse(200, [FakeService.task(id, state: "cancelled")])
+            default: return try await fake.transport.send(request)
+            }
+        }
+        let session = TransferSession(
+            configuration: .background(withIdentifier: "s"),
+            service: transport.service(),
+            delegate: fake
+        )
+        let tasks = try await session.allTasks
+        isFollowed.fire()
+        await fake.delegateIsTold("invalid")
+        #expect(tasks.count == 2 && tasks.allSatisfy { $0.state == .completed })
+        #expect(transport.requests.count { $0.target == "/v1/sessions/s/events" } == 1)
+    }
+
     @Test func renewsItsLeasesAndGivesThemBack() async throws {
         let service = FakeService()
         var configuration = TransferSessionConfiguration.background(withIdentifier: "s")

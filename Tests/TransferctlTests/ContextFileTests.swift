@@ -54,6 +54,10 @@ import TransferClient
         #expect(try url([], ["TRANSFERCTL_CONTEXT": "two"]) == "http://two")
         #expect(try url([], service) == "http://environment")
         #expect(try url(["--context", "three"], service) == "http://three")
+        // As Compose and shells leave a variable that has no value.
+        #expect(try url([], ["TRANSFERD_URL": "", "TRANSFERCTL_CONTEXT": ""]) == "http://one")
+        let folders = ["TRANSFERCTL_CONFIG": "", "XDG_CONFIG_HOME": "", "HOME": "/home/me"]
+        #expect(ContextFile.path(folders) == "/home/me/.config/transferctl/contexts.json")
         #expect(throws: ContextFile.Fault.unknownContext("four", path: path)) {
             try url(["--context", "four"], [:])
         }

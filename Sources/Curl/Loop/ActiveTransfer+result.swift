@@ -153,7 +153,7 @@ extension ActiveTransfer {
         return (!hasBody(head) || head.contentLength != nil) && hasWholeBody(head)
     }
 
-    private func hasBody(_ head: ResponseHead) -> Bool {
+    func hasBody(_ head: ResponseHead) -> Bool {
         !bounds.isHead && head.status != 204 && head.status != 304
     }
 
@@ -171,8 +171,7 @@ extension ActiveTransfer {
 
     /// Whether libcurl has decoded the body; it does not tell whether a coded stream has ended.
     private func isDecoded(_ head: ResponseHead) -> Bool {
-        bounds.decodesBody && hasBody(head) && head.decoded["Content-Encoding"] == nil
-            && head["Content-Encoding"] != nil
+        bounds.decodesBody && hasBody(head) && !head.codings.isEmpty
     }
 
     private func summary() -> CurlSummary {

@@ -218,7 +218,10 @@ final class ActiveTransfer {
             self.head = head
             repetition = nil
             speed.begin(at: now)
-            return receive(head: bounds.decodesBody ? head.decoded : head)
+            guard bounds.decodesBody else { return receive(head: head) }
+            // The body is behind this line: nothing of it was decoded.
+            guard head.isDecodable || !hasBody(head) else { return end(.badResponse) }
+            return receive(head: head.decoded)
         }
     }
 

@@ -51,7 +51,8 @@ package struct CurlRequest: Sendable {
     ///
     /// The head is then that of the decoded body: without the fields that describe the coded one,
     /// and without a length. ``bodyBytesMax`` applies to the decoded body, and so does
-    /// ``decodingRatioMax``.
+    /// ``decodingRatioMax``. A body that was coded twice, or as was not asked for, is
+    /// `badResponse`.
     package var decodesBody = false
     /// The maximum number of body bytes received per second, above zero, or nil for no limit.
     ///

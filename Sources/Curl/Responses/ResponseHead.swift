@@ -27,22 +27,6 @@ package struct ResponseHead: Sendable {
         headers.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value
     }
 
-    /// The head of the same response after its body has been decoded: without the fields that
-    /// describe the coded body, and without its length.
-    var decoded: ResponseHead {
-        guard let coding = self["Content-Encoding"],
-            !coding.isEqualIgnoringASCIICase(to: "identity")
-        else { return self }
-        let ofCoded = ["Content-Encoding", "Content-Length", "Content-Digest", "Repr-Digest"]
-        return ResponseHead(
-            status: status,
-            httpVersion: httpVersion,
-            headers: headers.filter { field in
-                !ofCoded.contains { field.name.isEqualIgnoringASCIICase(to: $0) }
-            }
-        )
-    }
-
     /// Whether the body ends with its last chunk rather than with a count or the connection.
     var isChunked: Bool {
         self["Transfer-Encoding"]?.isEqualIgnoringASCIICase(to: "chunked") ?? false

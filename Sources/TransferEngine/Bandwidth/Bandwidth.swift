@@ -176,8 +176,7 @@ extension Bandwidth.Member {
     fileprivate mutating func transfer(
         at now: ContinuousClock.Instant
     ) -> RateAllocation.Transfer {
-        let progress = attempt.progress
-        use.note(progress.received + progress.sent, given: part, at: now)
+        use.note(attempt.progress.moved, given: part, at: now)
         return RateAllocation.Transfer(
             session: attempt.claim.session,
             tenant: attempt.claim.tenant,

@@ -116,10 +116,10 @@ extension Exchange {
     }
 
     private func keep(_ resource: UploadResource, then: @escaping @Sendable () -> Void) {
-        state.withLock { $0.isStoring = true }
+        state.withLock { $0.countOfStoring += 1 }
         uploadResources.keep(resource, of: claim) { [self] isKept in
             state.withLock { state in
-                state.isStoring = false
+                state.countOfStoring -= 1
                 if isKept { state.upload?.kept(resource) }
             }
             then()
@@ -130,9 +130,9 @@ extension Exchange {
     /// Hands over the end, if there is one, as soon as everything that it depends on is stored.
     private func conclude() {
         let (unusable, ended) = state.withLock { state -> (UploadResource?, EndedExchange?) in
-            guard !state.isStoring, let end = state.end else { return (nil, nil) }
+            guard state.countOfStoring == 0, let end = state.end else { return (nil, nil) }
             if let unusable = state.upload?.unusable {
-                state.isStoring = true
+                state.countOfStoring += 1
                 return (unusable, nil)
             }
             state.end = nil
@@ -145,7 +145,7 @@ extension Exchange {
     private func forget(_ unusable: UploadResource) {
         uploadResources.forget(unusable, of: claim.task) { [self] isForgotten in
             state.withLock { state in
-                state.isStoring = false
+                state.countOfStoring -= 1
                 state.upload?.forgotten()
                 // The next attempt would take what the origin has there for a success.
                 if !isForgotten, case .failed(let failure) = state.end {

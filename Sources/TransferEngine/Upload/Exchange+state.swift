@@ -26,8 +26,8 @@ extension Exchange {
         var stream: SourceStream?
         /// The upload, once its body is known, if its origin continues it.
         var upload: UploadStateMachine?
-        /// Whether a resource of ``upload`` is being stored or forgotten.
-        var isStoring = false
+        /// How many times a resource of ``upload`` is being stored or forgotten.
+        var countOfStoring = 0
         /// The end of the attempt, as soon as there is one.
         var end: ResponseStateMachine.End?
         /// Whether the arriving answer is the result, and neither a redirect nor a failure.

@@ -194,6 +194,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 expected: state.bytesExpected,
                 sent: state.bytesSent,
                 toSend: state.sizeToSend,
+                copied: state.stream?.received ?? 0,
                 skipped: min(state.bytesSkipped ?? 0, state.bytesSent),
                 isAtOrigin: state.isAtOrigin
             )
@@ -230,15 +231,15 @@ extension Exchange {
             } catch {
                 throw TransferFailure(error).ofSource
             }
-            let (remaining, point) = try state.withLock { state throws(TransferFailure) in
-                (timeLeft(state), try state.copyPoint(at: start))
+            let (deadline, point) = try state.withLock { state throws(TransferFailure) in
+                (ContinuousClock.now + timeLeft(state), try state.copyPoint(at: start))
             }
             let stream = SourceStream(
                 url,
                 headers: headers,
                 of: claim,
                 from: point,
-                remaining: remaining,
+                deadline: deadline,
                 connections: connections,
                 configuration: configuration
             ) { [self] in opened($0) }

@@ -70,7 +70,8 @@ final class SourceStream: CurlSink, CurlBodySource {
     }
 
     private let claim: TaskClaim
-    private let remaining: Duration
+    /// When the time of the task is over, for all requests of the source together.
+    private let deadline: ContinuousClock.Instant
     private let connections: Connections
     private let configuration: EngineConfiguration
     private let state: Mutex<State>
@@ -85,13 +86,13 @@ final class SourceStream: CurlSink, CurlBodySource {
         headers: [HTTPHeader],
         of claim: TaskClaim,
         from point: ResponseStateMachine.ResumePoint?,
-        remaining: Duration,
+        deadline: ContinuousClock.Instant,
         connections: Connections,
         configuration: EngineConfiguration,
         onOpen: @escaping @Sendable (Result<Identity, TransferFailure>) -> Void
     ) {
         self.claim = claim
-        self.remaining = remaining
+        self.deadline = deadline
         self.connections = connections
         self.configuration = configuration
         state = Mutex(
@@ -111,6 +112,9 @@ final class SourceStream: CurlSink, CurlBodySource {
             )
         )
     }
+
+    /// How much of the body has arrived, with the bytes before the first that was asked for.
+    var received: Int64 { state.withLock { $0.received } }
 
     /// How far the destination was given the body.
     var position: Int64 { state.withLock { $0.position } }
@@ -142,7 +146,7 @@ final class SourceStream: CurlSink, CurlBodySource {
             )
             request.apply(
                 claim,
-                remaining: remaining,
+                remaining: deadline - .now,
                 isAtOrigin: false,
                 cookies: nil,
                 userAgent: configuration.userAgent
@@ -172,6 +176,8 @@ final class SourceStream: CurlSink, CurlBodySource {
 extension SourceStream {
     func receive(head: ResponseHead) -> SinkVerdict {
         let (verdict, opening) = state.withLock { state -> (SinkVerdict, (() -> Void)?) in
+            // That there is no content is not the content of an empty file.
+            if [204, 205].contains(head.status) { state.machine.failed(.noSource) }
             switch state.machine.received(head) {
             case .receive:
                 state.receiveAll(of: Identity(head, isRedirected: state.machine.redirects > 0))
@@ -330,6 +336,12 @@ extension TransferFailure {
     fileprivate static let surplus = TransferFailure(
         .lengthMismatch,
         "The body is longer than was announced."
+    )
+
+    /// The failure of a source whose success brings nothing (RFC 9110 §15.3.5, §15.3.6).
+    fileprivate static let noSource = TransferFailure(
+        .sourceMissing,
+        "The server has answered that there is no content."
     )
 
     /// The failure of a source that does not say where its body ends.

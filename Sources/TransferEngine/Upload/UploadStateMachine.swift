@@ -49,7 +49,7 @@ struct UploadStateMachine {
     private(set) var resourceURL: CurlURL?
     /// Whether ``resource`` outlives this process.
     private(set) var isKept = false
-    /// A resource at which no attempt may continue.
+    /// A resource at which no attempt may continue; it may be stored, or be about to be.
     private(set) var unusable: UploadResource?
     private var requests = 1
     private var conflicts = 0
@@ -291,7 +291,8 @@ extension UploadStateMachine {
     }
 
     private mutating func giveUpResource() {
-        if isKept { unusable = resource }
+        // Also one that is not known to be kept: its storing may still be under way.
+        unusable = resource
         resource = nil
         resourceURL = nil
         isKept = false

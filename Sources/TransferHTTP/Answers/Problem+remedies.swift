@@ -1,4 +1,5 @@
 import HTTPTypes
+import TransferModel
 import TransferWire
 
 /// What a client can do about a problem that has nothing more particular to say.
@@ -77,6 +78,41 @@ extension Problem {
         case .unknownKey: "There is no such API key; GET /v1/keys lists them."
         case .unknownHost: "Nothing is known of that host; GET /v1/hosts lists the known ones."
         default: nil
+        }
+    }
+}
+
+extension Quota.Limit {
+    /// What counts, and what a client can do about it.
+    var remedy: String {
+        switch self {
+        case .outstandingTasks:
+            """
+            Tasks that have ended do not count; POST /v1/sessions/{identifier}/bulk-operations \
+            cancels those of a session.
+            """
+        case .storedBytes:
+            """
+            Results and bodies for uploads count; DELETE /v1/tasks/{id} removes those of an ended \
+            task.
+            """
+        case .sessions:
+            """
+            Ended sessions do not count: DELETE /v1/sessions/{identifier} ends one, \
+            POST /v1/sessions/{identifier}/finish with its last task.
+            """
+        case .clients: "DELETE /v1/clients/{client} removes one, with all that it owns."
+        case .subscriptions: "DELETE /v1/subscriptions/{id} deletes one."
+        case .credentials: "DELETE /v1/credentials/{name} deletes one."
+        case .keys: "Keys that ended lately count too; DELETE /v1/keys/{id} revokes one."
+        case .bulkOperations: "Those that ended within a day count too."
+        case .assertions: "It holds for one client; DELETE /v1/assertions/{id} ends one."
+        case .handlers:
+            """
+            It holds for one client; DELETE /v1/background-tasks/handlers/{identifier} removes one.
+            """
+        case .runTransfers: "It holds for one run, and none of the tasks was linked to it."
+        case .pauses: "POST /v1/tenant/resume ends one."
         }
     }
 }

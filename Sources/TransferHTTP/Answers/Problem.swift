@@ -101,7 +101,9 @@ struct Problem: Error, Sendable {
     init(_ quota: Quota) {
         self.init(
             .quotaExceeded,
-            "The limit `\(quota.limit.rawValue)` of the tenant is \(quota.maximum)."
+            """
+            The limit `\(quota.limit.rawValue)` is \(quota.maximum). \(quota.limit.remedy)
+            """
         )
         self.quota = quota
     }

@@ -54,6 +54,14 @@ struct EventLog: Sendable {
         return cursor.sequence
     }
 
+    /// Whether no event can follow a position.
+    func isOver(after position: Int64) async throws -> Bool {
+        guard case .log(let id) = source,
+            let end = try await stores.events.eventPositions(of: [id])[id]
+        else { return false }
+        return end.isFinal && end.lastSequence <= position
+    }
+
     private func oldest() async throws -> Int64 {
         switch source {
         case .log(let id): try await stores.events.eventBounds(of: id).oldest

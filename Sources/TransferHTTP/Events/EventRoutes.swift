@@ -73,7 +73,12 @@ struct EventRoutes: Sendable {
             return try answer.response(from: request, context: context)
         case .stream:
             // A gap in the kept events is answered as for a page, before the stream begins.
-            _ = try await log.page(after: begin, limit: 1)
+            let page = try await log.page(after: begin, limit: 1)
+            // Who has all events of an ended session would connect again for as long as it is kept:
+            // this status is what tells an EventSource not to (WHATWG HTML §9.2.3).
+            if page.through == begin, try await log.isOver(after: begin) {
+                return try Answer(status: .noContent).response(from: request, context: context)
+            }
             let stream = EventStream(
                 log: log,
                 begin: begin,

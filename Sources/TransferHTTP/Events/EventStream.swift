@@ -7,8 +7,8 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// The events of a log as Server-Sent Events (WHATWG HTML §9.2), from a position on and without
-/// end.
+/// The events of a log as Server-Sent Events (WHATWG HTML §9.2), from a position on to the end of
+/// the log, if it has one.
 ///
 /// A page is read only after the previous one has been written: a client that reads slowly costs
 /// one page, and a client that does not read at all is disconnected.
@@ -87,7 +87,12 @@ struct EventStream: Sendable {
             } else {
                 share?.shrink(to: 0)
                 // A wake-up without an event means that no further event will come.
-                if hasNews { return }
+                if hasNews {
+                    // The last one may not have been asked for: whoever knows of it need not come
+                    // again.
+                    guard last > begin else { return }
+                    return try await send(place(behind: last), to: &writer, on: channel)
+                }
                 hasNews = await watch.hasEvents(
                     of: log.source,
                     after: last,
@@ -98,8 +103,7 @@ struct EventStream: Sendable {
             }
             // The heartbeat carries the cursor, which also moves over events that the query does
             // not ask for.
-            let field = last > 0 ? "id: \(cursor(behind: last))\n\n" : ""
-            try await send(":\n\n\(field)", to: &writer, on: channel)
+            try await send(":\n\n\(place(behind: last))", to: &writer, on: channel)
             toldAt = .now
         }
     }
@@ -124,6 +128,11 @@ struct EventStream: Sendable {
             share?.shrink(to: 0)
             return nil
         }
+    }
+
+    /// Returns the field that tells a client where it is, without an event.
+    private func place(behind position: Int64) -> String {
+        position > 0 ? "id: \(cursor(behind: position))\n\n" : ""
     }
 
     private func cursor(behind position: Int64) -> EventCursor {

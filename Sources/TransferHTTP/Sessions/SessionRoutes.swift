@@ -53,13 +53,13 @@ struct SessionRoutes: Sendable {
             return try await change(session, request.jsonBody(), if: condition)
         }
         router.delete("/v1/sessions/{identifier}") { request, context in
-            try await invalidate(context.session(request))
+            try await invalidate(context.session(request), if: RevisionCondition(request.headers))
         }
         router.post("/v1/sessions/{identifier}/invalidate") { request, context in
-            try await invalidate(context.session(request))
+            try await invalidate(context.session(request), if: RevisionCondition(request.headers))
         }
         router.post("/v1/sessions/{identifier}/finish") { request, context in
-            try await finish(context.session(request))
+            try await finish(context.session(request), if: RevisionCondition(request.headers))
         }
     }
 
@@ -248,30 +248,48 @@ struct SessionRoutes: Sendable {
         return session
     }
 
-    func finish(_ address: SessionAddress) async throws -> Answer {
+    func finish(_ address: SessionAddress, if condition: RevisionCondition) async throws -> Answer {
         let result = try await stores.sessions.finishSession(
             tenant: address.tenant,
             client: address.client,
-            identifier: address.identifier
+            identifier: address.identifier,
+            if: condition
         )
         switch result {
         case .finishing: return Answer(status: .accepted, location: address.path)
         case .ended:
             tell(.ofTasks)
             return Answer(status: .noContent)
-        case .unknownSession: throw try await stores.clients.noSession(at: address)
+        case .unknownSession: throw try await refusal(at: address, condition)
         }
     }
 
-    func invalidate(_ address: SessionAddress) async throws -> Answer {
+    func invalidate(
+        _ address: SessionAddress,
+        if condition: RevisionCondition
+    ) async throws -> Answer {
         let isEnded = try await stores.sessions.invalidateSession(
             tenant: address.tenant,
             client: address.client,
-            identifier: address.identifier
+            identifier: address.identifier,
+            if: condition
         )
-        guard isEnded else { throw try await stores.clients.noSession(at: address) }
+        guard isEnded else { throw try await refusal(at: address, condition) }
         tell(.ofTasks)
         return Answer(status: .noContent)
+    }
+
+    /// Returns the problem of a request that has not ended a session: there is none, or it does not
+    /// meet the condition.
+    private func refusal(
+        at address: SessionAddress,
+        _ condition: RevisionCondition
+    ) async throws -> Problem {
+        if condition.revisions != nil {
+            _ = try await session(address)
+            return Problem(.preconditionFailed)
+        }
+        return try await stores.clients.noSession(at: address)
     }
 }
 

@@ -324,8 +324,6 @@ extension RunStore {
     /// Removes runs that ended before `retention`, at most ``pruneMax`` of them; none ended longer
     /// ago than at `latest`, however far ahead the database's clock is.
     ///
-    /// The last run of an identifier stays while there is a request that waits for its interval.
-    ///
     /// - Returns: the number of those removed.
     package func pruneRuns(
         endedBefore retention: Duration,

@@ -60,13 +60,28 @@ extension DeliveryClaim {
     /// Whether this is not the claim that probes the subscription with the streak `f`.
     private var isNoProbe: Query { "f.probe_fence IS DISTINCT FROM \(fence.rawValue)" }
 
-    /// Returns the assignment to `launches_after` when the cursor moves to `sequence`, or stays for
-    /// nil: launches that it passes without asking for them have reached nobody.
-    func keepLaunches(through sequence: Int64?) -> Query {
+    /// Returns the position of a `delivery` whose cursor moves to `sequence`; or only to `certain`
+    /// when the subscription asks for other events than when it was claimed.
+    ///
+    /// The events were read before the statement. If that sees no other kinds, all of them happened
+    /// before any change, and may be passed by the kinds of the claim: that takes no lock.
+    func cursor(through sequence: Int64, certain: Int64) -> Query {
+        """
+        CASE WHEN EXISTS (
+            SELECT 1 FROM subscription b
+            WHERE b.id = \(subscription.uuid)
+                AND b.event_types IS DISTINCT FROM \(filter?.terms)
+        ) THEN greatest(acknowledged_sequence, \(certain)) ELSE \(sequence) END
+        """
+    }
+
+    /// Returns the assignment to `launches_after` when the cursor moves to `cursor`: launches that
+    /// it passes without asking for them have reached nobody.
+    func keepLaunches(through cursor: Query) -> Query {
         let areAskedFor = filter?.contains(.backgroundTaskLaunch) ?? true
         return """
             launches_after = CASE WHEN launches_after IS NOT NULL AND \(!areAskedFor)
-                THEN coalesce(\(sequence), launches_after) ELSE launches_after END
+                THEN \(cursor) ELSE launches_after END
             """
     }
 
@@ -92,6 +107,18 @@ extension DeliveryClaim {
         WHERE c.lifecycle = 'force_quit'
         """
     }
+
+    /// The CTE that removes what a transaction wrote that had found its subscription living and was
+    /// committed after this was gone.
+    ///
+    /// Expects `due(subscription_id, session_id, is_orphan)`, whose deliveries are locked.
+    static let removeOrphans: Query = """
+        orphan_row AS (
+            DELETE FROM delivery d USING due u
+            WHERE u.is_orphan
+                AND \(Fragment.isDelivery(of: "u.subscription_id", in: "u.session_id"))
+        )
+        """
 
     /// The assignments to a delivery whose next message is tried for the first time.
     static let forgetTries: Query = "attempt = 0, tried_sequence = NULL, tried_batch = NULL"

@@ -28,7 +28,7 @@ extension DeliveryStore {
                     acknowledged_sequence = CASE WHEN \(isDead)
                         THEN \(sequence) ELSE acknowledged_sequence END,
                     \(isDead ? DeliveryClaim.forgetTries : DeliveryClaim.recordTry(of: sequence, batch)),
-                    \(claim.keepLaunches(through: isDead ? sequence : nil)),
+                    \(claim.keepLaunches(through: isDead ? "\(sequence)" : "launches_after")),
                     last_status = \(setback.attempt.status.map(Int16.init(clamping:))),
                     last_error = \(setback.attempt.reason),
                     attempted_at = clock_timestamp(),

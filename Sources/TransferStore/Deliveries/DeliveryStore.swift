@@ -36,7 +36,8 @@ extension DeliveryStore {
     ///
     /// Deliveries of a subscription that is disabled, paused or being probed, of a client that was
     /// force-quit, and of a subscription that this release cannot read, are set to wait instead, so
-    /// that later claims do not scan past them. Those of a deleted subscription become idle.
+    /// that later claims do not scan past them. Those of a deleted subscription become idle, and
+    /// those of one that is gone are removed.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
@@ -55,14 +56,15 @@ extension DeliveryStore {
             WITH alive AS MATERIALIZED (\(WorkerTransactions.standing(of: fences.incarnation))),
             due AS MATERIALIZED (
                 SELECT d.subscription_id, d.session_id, b.client,
-                    b.deleted_at IS NOT NULL AS is_deleted,
+                    b.id IS NULL AS is_orphan,
+                    b.id IS NULL OR b.deleted_at IS NOT NULL AS is_deleted,
                     b.disabled_at IS NOT NULL AS is_disabled,
                     coalesce(f.paused_until > statement_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
                     -- Asked of each only when there is any such client.
                     \(DeliveryClaim.isAway(session: "d.session_id", orOf: "b.client")) AS is_away
                 FROM delivery d
-                JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
+                LEFT JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
                 LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
                 WHERE d.due_at <= statement_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
@@ -140,6 +142,7 @@ extension DeliveryStore {
                 ) r ON r.subscription_id = c.subscription_id
                     AND r.probe IS DISTINCT FROM c.session_id
             ),
+            \(DeliveryClaim.removeOrphans),
             postponed AS (
                 UPDATE delivery d SET
                     worker = NULL, fence = NULL,
@@ -158,6 +161,7 @@ extension DeliveryStore {
                 LEFT JOIN spared s ON s.subscription_id = u.subscription_id
                     AND s.session_id = u.session_id
                 WHERE \(Fragment.isDelivery(of: "u.subscription_id", in: "u.session_id"))
+                    AND NOT u.is_orphan
                     AND (u.is_deleted OR x.id IS NOT NULL OR y.session_id IS NOT NULL
                         OR s.session_id IS NOT NULL)
             ),
@@ -243,7 +247,8 @@ extension DeliveryStore {
         )
     }
 
-    /// Moves a delivery's cursor past events that were acknowledged or are not asked for.
+    /// Moves a delivery's cursor past events that were acknowledged or are not asked for; only to
+    /// `certain` if other events are asked for since the claim, of which some may lie behind it.
     ///
     /// `attempt` is given for the log when the last message was accepted at a later try than its
     /// first. An accepted message ends its subscription's failures.
@@ -252,6 +257,7 @@ extension DeliveryStore {
     package func recordDelivered(
         _ claim: DeliveryClaim,
         through sequence: Int64,
+        certain: Int64? = nil,
         status: Int?,
         attempt: DeliveryAttempt? = nil,
         lease: Duration,
@@ -260,13 +266,14 @@ extension DeliveryStore {
         // What was tried may still be to come: its subscription has changed its form since.
         let isPast = claim.tried.map { $0.sequence <= sequence } ?? true
         let logged = isPast ? attempt.map { _ in sequence } : claim.tried?.sequence
+        let cursor = claim.cursor(through: sequence, certain: certain ?? sequence)
         let rows = try await database.run(
             """
             WITH held AS (
                 UPDATE delivery SET
-                    acknowledged_sequence = \(sequence),
+                    acknowledged_sequence = \(cursor),
                     \(isPast ? DeliveryClaim.forgetTries : "attempt = attempt"),
-                    \(claim.keepLaunches(through: sequence)),
+                    \(claim.keepLaunches(through: cursor)),
                     last_error = NULL, last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
                     attempted_at = clock_timestamp(),
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'

@@ -138,10 +138,7 @@ extension SubscriptionStore {
         let rows = try await database.run([
             // Who counts a failure holds the row too: the next statement sees what was counted, or the
             // failure is found to be one of the subscription as it was.
-            """
-            SELECT 1 FROM subscription b
-            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) FOR NO KEY UPDATE
-            """,
+            Self.lock(id, of: tenant),
             """
             WITH changed AS (
                 UPDATE subscription b SET
@@ -219,16 +216,25 @@ extension SubscriptionStore {
         tenant: TenantID,
         id: SubscriptionID
     ) async throws(StoreError) -> Bool {
-        let rows = try await database.run(
+        let rows = try await database.run([
+            // As for a change: a failure that is being counted is seen.
+            Self.lock(id, of: tenant),
             """
             WITH ended AS (
                 UPDATE subscription SET deleted_at = now()
                 WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
                 RETURNING id
             ),
+            streak_gone AS (
+                DELETE FROM failure_streak f USING ended
+                WHERE f.subscription_id = ANY (ARRAY[ended.id])
+                RETURNING f.subscription_id
+            ),
+            -- After the failures, as where a message is taken.
             restart_gone AS (
                 DELETE FROM delivery_restart r USING ended
                 WHERE r.subscription_id = ANY (ARRAY[ended.id])
+                    AND (SELECT count(*) FROM streak_gone) >= 0
             ),
             wake_up_gone AS (
                 DELETE FROM wake_up w USING ended WHERE w.subscription_id = ANY (ARRAY[ended.id])
@@ -238,9 +244,18 @@ extension SubscriptionStore {
                 WHERE k.subscription_id = ANY (ARRAY[ended.id])
             )
             SELECT id FROM ended
-            """
-        )
+            """,
+        ])[1]
         return !rows.isEmpty
+    }
+
+    /// Returns the statement that locks a subscription for a transaction whose next statement
+    /// changes it.
+    private static func lock(_ id: SubscriptionID, of tenant: TenantID) -> Query {
+        """
+        SELECT 1 FROM subscription b
+        WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) FOR NO KEY UPDATE
+        """
     }
 
     /// The columns of a subscription `b`.

@@ -16,13 +16,14 @@ extension WakeUpStore {
         timeout: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> Bool {
+        let cursor = claim.cursor(through: sequence - 1, certain: claim.acknowledgedSequence)
         let rows = try await database.run([
             claim.lock,
             """
             WITH held AS (
                 UPDATE delivery SET
                     -- What comes before it and is not asked for need not be read again.
-                    acknowledged_sequence = \(sequence - 1),
+                    acknowledged_sequence = \(cursor),
                     \(DeliveryClaim.recordTry(of: sequence)), last_error = NULL,
                     last_status = \(attempt.status.map(Int16.init(clamping:))),
                     attempted_at = clock_timestamp(),

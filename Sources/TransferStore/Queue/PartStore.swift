@@ -19,8 +19,8 @@ extension PartStore {
         _ checkpoints: [(task: TaskID, fence: Fence, partial: PartialDownload)]
     ) async throws(StoreError) {
         guard !checkpoints.isEmpty else { return }
-        // The lock on the attempt orders this before or after its end: no part is kept for a task
-        // that has ended meanwhile.
+        // The lock on the attempt orders this before or after its end, and its takeover: no part is
+        // kept for an attempt that has ended meanwhile.
         _ = try await database.run([
             Database.TransactionSetting.unsynced.query,
             AttemptRuns.separate(checkpoints.map(\.task), checkpoints.map(\.fence)),
@@ -94,6 +94,8 @@ extension PartStore {
         let tasks = resumptions.map(\.task.uuid)
         let rows = try await database.run([
             AttemptRuns.separate(resumptions.map(\.task), resumptions.map(\.fence)),
+            // An update locks in the order of its plan, and ends in that of the tasks.
+            AttemptRuns.lockRows(of: resumptions.map(\.task)),
             Database.TransactionSetting.plannedAnew.query,
             """
             WITH told AS (
@@ -119,7 +121,7 @@ extension PartStore {
             \(Fragment.wake)
             SELECT task_id FROM told
             """,
-        ])[2]
+        ])[3]
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 

@@ -24,7 +24,7 @@ extension UploadResourceStore {
             AttemptRuns.separate([claim.task], [claim.fence]),
             """
             WITH running AS MATERIALIZED (
-                -- The lock orders this before or after the end of the attempt.
+                -- The lock orders this before or after the end of the attempt, and its takeover.
                 SELECT a.task_id FROM attempt a
                 WHERE a.task_id = \(claim.task.uuid) AND a.fence = \(claim.fence.rawValue)
                 FOR KEY SHARE

@@ -187,7 +187,13 @@ extension ErasureStore {
         feed_row AS (DELETE FROM feed_session WHERE session_id = ANY (\(emptyOnes))),
         progress_row AS (DELETE FROM session_progress WHERE session_id = ANY (\(emptyOnes))),
         session_row AS (DELETE FROM session WHERE id = ANY (\(emptyOnes))),
-        erasure_row AS (DELETE FROM erasure WHERE session_id = ANY (\(emptyOnes)) RETURNING 1)
+        erasure_row AS (DELETE FROM erasure WHERE session_id = ANY (\(emptyOnes)) RETURNING 1),
+        -- Of sessions that were removed while they were given to the erasure.
+        orphan_row AS (
+            DELETE FROM erasure WHERE session_id = ANY (ARRAY(
+                SELECT w.session_id FROM waiting w
+                WHERE (SELECT s.id FROM session s WHERE s.id = w.session_id) IS NULL))
+        )
         SELECT (SELECT count(*) FROM erasure_row) AS sessions,
             (SELECT count(*) FROM brief) > (SELECT count(*) FROM empty) AS is_cut
         """

@@ -34,7 +34,8 @@ extension PartitionStore {
                         + \(Self.weeksAhead) * interval '7 days',
                     interval '7 days') AS w (week)
             ) x
-            WHERE to_regclass(x.name) IS NULL
+            -- Another schema's is another installation's.
+            WHERE to_regclass(quote_ident(current_schema()) || '.' || x.name) IS NULL
             ORDER BY x.week
             """
         )

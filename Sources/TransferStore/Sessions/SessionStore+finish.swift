@@ -5,22 +5,17 @@ extension SessionStore {
     /// Ends a session as soon as none of its tasks is outstanding, which may be at once.
     ///
     /// From the commit on, the session takes no further task. The transaction that ends its last
-    /// task also ends the session, whichever instance runs it. The call may be repeated.
+    /// task also ends the session, whichever instance runs it. The call may be repeated. A session
+    /// that does not meet `condition` is as unknown as one that is not there.
     package func finishSession(
         tenant: TenantID,
         client: ClientID = .default,
-        identifier: String
+        identifier: String,
+        if condition: RevisionCondition = .none
     ) async throws(StoreError) -> FinishResult {
         let rows = try await database.run(
             """
-            WITH locked AS MATERIALIZED (
-                SELECT p.session_id
-                FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
-                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
-                    AND NOT p.is_invalidated
-                FOR UPDATE OF p
-            ),
+            WITH \(Self.lock(tenant: tenant, client: client, identifier, if: condition)),
             marked AS (
                 UPDATE session_progress p SET
                     is_finishing = true, is_invalidated = p.outstanding = 0,
@@ -38,6 +33,34 @@ extension SessionStore {
         )
         guard let row = rows.first else { return .unknownSession }
         return try row.decode("is_ended") ? .ended : .finishing
+    }
+
+    /// Returns the CTEs that find and lock a living session that meets a condition, first its
+    /// counters; `locked(session_id)` has it.
+    ///
+    /// The revision is that of the locked row, also when it was changed since the statement began.
+    static func lock(
+        tenant: TenantID,
+        client: ClientID,
+        _ identifier: String,
+        if condition: RevisionCondition
+    ) -> Query {
+        """
+        found AS MATERIALIZED (
+            SELECT p.session_id
+            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+                AND NOT p.is_invalidated
+            FOR UPDATE OF p
+        ),
+        locked AS MATERIALIZED (
+            SELECT s.id AS session_id
+            FROM found f JOIN session s ON s.id = ANY (ARRAY[f.session_id])
+            WHERE \(Fragment.hasRevision("s.revision", condition))
+            FOR NO KEY UPDATE OF s
+        )
+        """
     }
 
     /// Returns the CTEs that write the event of sessions that end without a task, those for which

@@ -304,22 +304,21 @@ extension SessionStore {
     /// ``continueCancellations()``. The session's events are still delivered. Apart from them,
     /// nothing of an ephemeral session can be found from now on, and soon nothing of it is left.
     ///
-    /// - Returns: false when the tenant has no such living session.
+    /// - Returns: false when the tenant has no such living session, or `condition` is not met.
     package func invalidateSession(
         tenant: TenantID,
         client: ClientID = .default,
-        identifier: String
+        identifier: String,
+        if condition: RevisionCondition = .none
     ) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
-            WITH counter AS (
+            WITH \(Self.lock(tenant: tenant, client: client, identifier, if: condition)),
+            counter AS (
                 UPDATE session_progress p SET
                     is_invalidated = true, is_finishing = p.outstanding > 0,
                     last_sequence = p.last_sequence + (p.outstanding = 0)::int
-                FROM session s
-                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
-                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
-                    AND p.session_id = ANY (ARRAY[s.id]) AND NOT p.is_invalidated
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
                     p.outstanding = 0 AS is_drained, true AS is_ended
             ),

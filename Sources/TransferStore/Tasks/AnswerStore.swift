@@ -127,11 +127,12 @@ extension AnswerStore {
         ])
     }
 
-    /// Returns the statements that let tasks continue which have just asked, if the answer came while
-    /// the attempt was still running.
+    /// Returns the statements that let tasks continue which have just asked, if the answer came
+    /// while the attempt was still running, or they are to show another credential by now.
     ///
-    /// The second is read after the statement that asked, which holds the locks of the sessions, and
-    /// after the first: either it sees the answer, or whoever answers sees the question.
+    /// The last is read after the statement that asked, which holds the locks of the sessions'
+    /// counters, and after the others: either it sees the answer, or whoever answers sees the
+    /// question. A change of a session is seen, or comes after the whole transaction.
     static func continueAnswered(_ tasks: [UUID]) -> [Query] {
         [
             """
@@ -141,22 +142,63 @@ extension AnswerStore {
                 WHERE q.task_id = ANY (\(tasks)) AND q.credential IS NOT NULL
             ) k
             """,
-            continueAnswered(of: "SELECT unnest(\(tasks))"),
+            """
+            SELECT 1 FROM session s
+            WHERE s.id = ANY (ARRAY(
+                SELECT q.session_id FROM asked q WHERE q.task_id = ANY (\(tasks))))
+            ORDER BY s.id FOR SHARE
+            """,
+            continueAnswered(of: "SELECT unnest(\(tasks))", orIf: hasAnotherCredential),
         ]
     }
 
-    /// Returns the statement that lets those of `tasks` continue whose questions are answered.
-    static func continueAnswered(of tasks: Query) -> Query {
+    /// Whether the task of a question `q` names another credential than its attempt was to show, or
+    /// its session does for it.
+    private static let hasAnotherCredential: Query = """
+        (SELECT coalesce(t.options->>'credential', s.options->>'credential')
+                IS DISTINCT FROM q.credential
+            FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+            WHERE t.id = ANY (ARRAY[q.task_id]))
         """
-        WITH answered AS MATERIALIZED (
-            SELECT q.task_id FROM asked q
-            WHERE q.task_id = ANY (ARRAY(\(tasks))) AND q.question = 'authentication' AND (
+
+    /// Returns the statement that lets those of `tasks` continue whose questions are answered, or
+    /// for which `change` is true, so that they show another credential.
+    static func continueAnswered(of tasks: Query, orIf change: Query = "false") -> Query {
+        """
+        WITH question AS MATERIALIZED (
+            SELECT q.task_id, q.session_id, q.origin, \(change) AS is_changed,
                 (SELECT s.updated_at > q.attempted_at FROM session_credential s
-                    WHERE s.session_id = q.session_id AND s.origin = q.origin)
-                OR (SELECT c.updated_at > q.attempted_at FROM credential c
-                    WHERE c.tenant_id = q.tenant_id AND c.name = q.credential COLLATE "C"))
+                    WHERE s.session_id = q.session_id AND s.origin = q.origin) AS is_given,
+                (SELECT c.updated_at > q.attempted_at FROM credential c
+                    WHERE c.tenant_id = q.tenant_id AND c.name = q.credential COLLATE "C")
+                    AS is_replaced
+            FROM asked q
+            WHERE q.task_id = ANY (ARRAY(\(tasks))) AND q.question = 'authentication'
         ),
-        \(queueAnswered(of: "SELECT task_id FROM answered"))
+        refused AS MATERIALIZED (
+            SELECT session_id, origin FROM question WHERE is_changed AND is_given IS NOT true
+        ),
+        \(forgetGiven(to: "refused")),
+        \(queueAnswered(of: """
+            SELECT task_id FROM question WHERE is_changed OR is_given OR is_replaced
+            """))
+        """
+    }
+
+    /// Returns the CTEs that forget the credentials which clients gave for the origins of
+    /// `questions`(session_id, origin): what a task is told now counts, and not what was answered
+    /// before.
+    static func forgetGiven(to questions: Query) -> Query {
+        """
+        forgotten AS (
+            DELETE FROM session_credential s USING \(questions) q
+            WHERE s.session_id = ANY (ARRAY[q.session_id]) AND s.origin = q.origin
+            RETURNING s.credential_id
+        ),
+        forgotten_secret AS (
+            DELETE FROM credential c USING forgotten f
+            WHERE c.id = ANY (ARRAY[f.credential_id]) AND c.name IS NULL
+        )
         """
     }
 

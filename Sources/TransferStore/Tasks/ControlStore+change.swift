@@ -160,22 +160,13 @@ extension ControlStore {
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
             ),
-            -- What it is told now counts, and not what was answered for its origin before.
             from_challenged AS (
                 DELETE FROM asked q USING new n
                 WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'authentication'
                     AND \(hasCredential)
                 RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.host_key, n.rank
             ),
-            forgotten AS (
-                DELETE FROM session_credential s USING from_challenged q
-                WHERE s.session_id = ANY (ARRAY[q.session_id]) AND s.origin = q.origin
-                RETURNING s.credential_id
-            ),
-            forgotten_secret AS (
-                DELETE FROM credential c USING forgotten f
-                WHERE c.id = ANY (ARRAY[f.credential_id]) AND c.name IS NULL
-            ),
+            \(AnswerStore.forgetGiven(to: "from_challenged")),
             -- Asked too early, as it now is.
             from_asked AS (
                 DELETE FROM asked q USING new n

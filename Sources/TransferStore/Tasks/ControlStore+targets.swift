@@ -196,6 +196,7 @@ extension ControlStore {
             INSERT INTO abandoned_part (fence, task_id, source_task_id)
             SELECT x.part_fence, x.task_id, x.source_task_id FROM from_partial x
             WHERE \(resumeData?.uuid)::uuid IS NULL
+            ON CONFLICT (fence) DO NOTHING
         ),
         -- What waited has what earlier attempts have left.
         at_end AS MATERIALIZED (

@@ -11,7 +11,8 @@ extension DecisionStore {
     ) async throws(StoreError) -> AnswerResult {
         // An answer removes the row of `asked`, and the row to which it moves the task is not in
         // the snapshot that still has the former: either the answer or this takes effect, not both.
-        let rows = try await database.run(
+        let rows = try await database.run([
+            ControlStore.lockSession(of: id, tenant),
             """
             WITH target AS (
                 SELECT t.id, t.tenant_id, t.session_id, t.generation, t.host_key, t.priority_rank
@@ -21,8 +22,8 @@ extension DecisionStore {
             ),
             \(ControlStore.cancelTargets(producing: nil))
             SELECT task_id FROM gone
-            """
-        )
-        return try await result(rows, tenant, id)
+            """,
+        ])
+        return try await result(rows[1], tenant, id)
     }
 }

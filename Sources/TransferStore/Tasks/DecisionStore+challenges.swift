@@ -86,6 +86,7 @@ extension DecisionStore {
         id: TaskID
     ) async throws(StoreError) -> AnswerResult {
         let rows = try await database.run([
+            ControlStore.lockSession(of: id, tenant),
             """
             WITH target AS (
                 SELECT q.task_id FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
@@ -101,7 +102,7 @@ extension DecisionStore {
                 AND p.session_id = ANY (ARRAY[t.session_id]) AND p.is_pending_told
             """,
         ])
-        return try await result(rows[0], tenant, id)
+        return try await result(rows[1], tenant, id)
     }
 
     /// Removes the credentials that clients gave for a session, if it has ended.

@@ -29,7 +29,9 @@ extension DecisionStore {
         let headers = try request.map { request throws(StoreError) in
             try database.sealer.seal(headers: request.headers, at: .headers(of: id, of: tenant))
         }
-        let rows = try await database.run(
+        let rows = try await database.run([
+            // Before the question, as by whoever changes the task.
+            ControlStore.lockSession(of: id, tenant),
             """
             WITH gone AS (
                 DELETE FROM asked q USING task t
@@ -60,9 +62,9 @@ extension DecisionStore {
             \(Self.queueBegun(
                 keepingPartsOf: "SELECT b.task_id FROM begun b WHERE \(request == nil)"))
             SELECT task_id FROM begun
-            """
-        )
-        return try await result(rows, tenant, id)
+            """,
+        ])
+        return try await result(rows[1], tenant, id)
     }
 
     /// Fails the tasks whose clients have not answered in time; those whose answer has not reached
@@ -144,6 +146,7 @@ extension DecisionStore {
         abandoned_row AS (
             INSERT INTO abandoned_part (fence, task_id, source_task_id)
             SELECT part_fence, task_id, source_task_id FROM from_partial
+            ON CONFLICT (fence) DO NOTHING
         )
         """
     }

@@ -253,15 +253,31 @@ extension OwnerRemovalStore {
     /// of theirs.
     private func eraseSessions(of owner: RemovedOwner) -> Query {
         """
-        WITH \(chosen(of: owner))
-        INSERT INTO erasure AS e (session_id, begun_at)
-        SELECT c.id, '-infinity'::timestamptz FROM chosen c
-        WHERE c.invalidated_at IS NOT NULL
-            AND (SELECT x.task_id FROM expired_task x WHERE x.session_id = c.id LIMIT 1) IS NULL
-            AND (SELECT x.task_id FROM retried_failure x WHERE x.session_id = c.id LIMIT 1) IS NULL
-        ORDER BY c.id
-        ON CONFLICT (session_id) DO UPDATE SET begun_at = excluded.begun_at
-        WHERE e.begun_at > excluded.begun_at
+        WITH \(chosen(of: owner)),
+        ended AS MATERIALIZED (
+            SELECT c.id, (SELECT e.begun_at FROM erasure e WHERE e.session_id = c.id) AS begun_at
+            FROM chosen c
+            WHERE c.invalidated_at IS NOT NULL
+                AND (SELECT x.task_id FROM expired_task x
+                    WHERE x.session_id = c.id LIMIT 1) IS NULL
+                AND (SELECT x.task_id FROM retried_failure x
+                    WHERE x.session_id = c.id LIMIT 1) IS NULL
+        ),
+        -- What the erasure is removing just now is locked.
+        waiting AS MATERIALIZED (
+            SELECT e.session_id
+            FROM ended d JOIN erasure e ON e.session_id = ANY (ARRAY[d.id])
+            WHERE d.begun_at > '-infinity'
+            FOR UPDATE OF e SKIP LOCKED
+        ),
+        hastened AS (
+            UPDATE erasure e SET begun_at = '-infinity'
+            FROM waiting w WHERE e.session_id = ANY (ARRAY[w.session_id])
+        )
+        -- One that was given already may be gone by now, with its session.
+        INSERT INTO erasure (session_id, begun_at)
+        SELECT d.id, '-infinity' FROM ended d WHERE d.begun_at IS NULL ORDER BY d.id
+        ON CONFLICT (session_id) DO NOTHING
         """
     }
 

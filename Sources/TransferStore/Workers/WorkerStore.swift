@@ -114,6 +114,7 @@ extension WorkerStore {
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
         let first = fences.first.rawValue
+        let mine = Fence.all(of: me)
         // If the calling worker was itself declared dead, the work it takes over has no owner
         // again.
         let isRegistered: Query = "EXISTS (SELECT 1 FROM worker WHERE incarnation = \(me))"
@@ -124,16 +125,16 @@ extension WorkerStore {
                 ORDER BY v.incarnation FOR UPDATE OF v SKIP LOCKED)
             """,
             AttemptRuns.separateOrphans(count: Self.takeoverMax, if: isRegistered),
+            Self.takeOrphans(for: me, if: isRegistered),
             """
             WITH orphan AS (
                 SELECT task_id, fence, row_number() OVER (ORDER BY task_id) - 1 AS number
-                FROM attempt WHERE \(isRegistered) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = attempt.worker)
-                ORDER BY task_id LIMIT \(Self.takeoverMax)
+                FROM attempt
+                WHERE worker = \(me)
+                    AND fence NOT BETWEEN \(mine.lowerBound) AND \(mine.upperBound)
             ),
             a AS (
-                UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
-                -- Not one that was begun meanwhile, by a worker that registered meanwhile.
+                UPDATE attempt x SET fence = \(first) + o.number
                 FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND x.fence = o.fence
                 RETURNING x.task_id, x.fence, x.number, x.session_id, x.began_at,
                     x.bytes_received, o.fence AS part_fence
@@ -180,26 +181,51 @@ extension WorkerStore {
             ),
         ])
         // A limit may have been changed since their tasks were read: they are read again soon.
-        let claimed = try ClaimedSession.byID(rows[3], withLimitsToRead: true)
+        let claimed = try ClaimedSession.byID(rows[4], withLimitsToRead: true)
         return Takeover(
             workers: rows[0].affectedCount,
-            attempts: try rows[2].map { row throws(StoreError) in
+            attempts: try rows[3].map { row throws(StoreError) in
                 try TaskClaim(row, of: claimed)
             },
             deaths: Dictionary(
-                uniqueKeysWithValues: try rows[2].map { row throws(StoreError) in
+                uniqueKeysWithValues: try rows[3].map { row throws(StoreError) in
                     (try row.task("task_id"), try DeathStreak(row))
                 }
             ),
             resumableUploads: Set(
-                try rows[2].map { row throws(StoreError) in
+                try rows[3].map { row throws(StoreError) in
                     try row.decode("has_upload_resource") ? try row.task("task_id") : nil
                 }.compactMap(\.self)
             ),
-            pendingRenames: try rows[4].map { row throws(StoreError) in
+            pendingRenames: try rows[5].map { row throws(StoreError) in
                 try PendingRename(row)
             }
         )
+    }
+
+    /// Returns the statement that gives `incarnation` the attempts of workers that are not
+    /// registered, if `condition` is met; they keep their fences, by which the next one knows them.
+    ///
+    /// Its lock excludes that of whoever stores what a running attempt leaves, a part or the
+    /// resource of an upload. So the next statement sees what was stored, and nothing is stored
+    /// afterwards. The update alone would not wait for it, and would not see it.
+    private static func takeOrphans(for incarnation: Int32, if condition: Query) -> Query {
+        """
+        WITH orphan AS MATERIALIZED (
+            SELECT task_id, fence FROM attempt
+            WHERE \(condition) AND NOT EXISTS (
+                SELECT 1 FROM worker w WHERE w.incarnation = attempt.worker)
+            ORDER BY task_id LIMIT \(takeoverMax)
+        ),
+        locked AS MATERIALIZED (
+            SELECT a.task_id, a.fence FROM orphan o
+            -- Not one that was begun meanwhile, by a worker that registered meanwhile.
+            JOIN attempt a ON a.task_id = ANY (ARRAY[o.task_id]) AND a.fence = o.fence
+            ORDER BY a.task_id FOR UPDATE OF a
+        )
+        UPDATE attempt x SET worker = \(incarnation)
+        FROM locked l WHERE x.task_id = ANY (ARRAY[l.task_id]) AND x.fence = l.fence
+        """
     }
 
     private static let takeoverColumns: Query = """

@@ -10,6 +10,12 @@ struct DeliveryCursor: Sendable {
     private(set) var cursor: Int64
     /// The cursor that the store knows of.
     private(set) var recordedCursor: Int64
+    /// The last event that needs no more delivery whatever the subscription asks for by now: each
+    /// before it was taken, or was not asked for when the store was asked after it was read.
+    private(set) var certainCursor: Int64
+    /// The last event that had been read when the store last said that the subscription is as it
+    /// was claimed.
+    private var passableThrough: Int64
     /// The last message that was taken and is unknown to the store.
     private(set) var unrecorded: SentMessage?
     /// Whether that message was tried before, and so is logged.
@@ -44,6 +50,8 @@ struct DeliveryCursor: Sendable {
         self.expiresAt = expiresAt
         cursor = claim.acknowledgedSequence
         recordedCursor = cursor
+        certainCursor = cursor
+        passableThrough = cursor
         tries = claim.attempt
         tried = claim.tried
         recordedAt = now
@@ -95,14 +103,19 @@ struct DeliveryCursor: Sendable {
         at now: ContinuousClock.Instant,
         recordInterval: Duration
     ) -> Bool {
+        let isNext = certainCursor == cursor && message.follows(cursor)
         cursor = message.sequence
+        if isNext || cursor <= passableThrough { certainCursor = cursor }
         unrecorded = sent
         isLogged = tried == message.tried
         return isLogged || now - recordedAt >= recordInterval
     }
 
     /// Records that events up to `sequence` are not asked for.
-    mutating func passed(_ sequence: Int64) { cursor = max(cursor, sequence) }
+    mutating func passed(_ sequence: Int64) {
+        cursor = max(cursor, sequence)
+        if cursor <= passableThrough { certainCursor = cursor }
+    }
 
     /// Records that the store knows the cursor, which renewed the lease.
     mutating func recorded(
@@ -124,14 +137,20 @@ struct DeliveryCursor: Sendable {
     ///
     /// - Parameters:
     ///   - isCurrent: the answer.
+    ///   - position: the last event that had been read then; nil for none after the cursor.
     ///   - askedAt: the time before the store was asked; nil for now.
     ///   - now: the time.
     mutating func asked(
         isCurrent: Bool,
+        havingRead position: Int64? = nil,
         since askedAt: ContinuousClock.Instant? = nil,
         at now: ContinuousClock.Instant
     ) {
         self.isCurrent = isCurrent
+        if isCurrent {
+            certainCursor = cursor
+            passableThrough = max(cursor, position ?? cursor)
+        }
         self.askedAt = askedAt ?? now
         answeredAt = now
     }

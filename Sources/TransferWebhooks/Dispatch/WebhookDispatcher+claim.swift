@@ -202,7 +202,7 @@ extension WebhookDispatcher {
     /// It stops before events that are no longer kept or cannot be read; when the next ones are no
     /// longer kept, it passes them.
     ///
-    /// - Returns: nil when the store does not answer, or the claim has ended.
+    /// - Returns: nil when the store does not answer, or the claim has ended or is to end.
     func gather(
         _ held: inout DeliveryCursor,
         inPagesOf pageMax: Int
@@ -259,10 +259,10 @@ extension WebhookDispatcher {
 
     /// Passes over the next events of a pair if they are no longer kept, and has that reported.
     ///
-    /// - Returns: false when the claim has ended.
+    /// - Returns: false when the claim has ended or is to end.
     private func passExpired(_ held: inout DeliveryCursor) async -> Bool {
         // Delivered events that are not recorded would be reported as expired.
-        guard await settle(&held) else { return false }
+        guard await settle(&held), held.isCurrent else { return false }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim
         let position = held.cursor

@@ -40,14 +40,16 @@ extension WebhookDispatcher {
         _ turn: inout DeliveryTurn<DeliveryCursor>
     ) async -> Bool {
         for outgoing in run.messages {
-            guard !mustLeave(held, &turn), await mayContinue(&held) else {
+            guard !mustLeave(held, &turn), await mayContinue(&held, havingRead: run.position)
+            else {
                 if await settle(&held) { await leave(held, turn) }
                 return false
             }
             guard await deliver(outgoing, &held) else { return false }
             turn.advance()
         }
-        // Events that the subscription does not ask for count as delivered.
+        // Events that the subscription does not ask for count as delivered, unless it has been
+        // changed to ask for others.
         held.passed(run.position)
         turn.advance()
         return await settle(&held)
@@ -157,8 +159,12 @@ extension WebhookDispatcher {
         return sent
     }
 
-    /// Waits for the turn of the pair's next message, and returns whether that may be sent.
-    private func mayContinue(_ held: inout DeliveryCursor) async -> Bool {
+    /// Waits for the turn of the pair's next message, which is not after `position`, and returns
+    /// whether that may be sent.
+    private func mayContinue(
+        _ held: inout DeliveryCursor,
+        havingRead position: Int64
+    ) async -> Bool {
         guard held.isCurrent else { return false }
         await keepPace(of: held.claim)
         guard !isDraining else { return false }
@@ -166,7 +172,7 @@ extension WebhookDispatcher {
         if held.mustAsk(at: .now, recordInterval: bounds.recordInterval)
             || failures.haveAny(of: held.claim.subscription, since: held.askedAt)
         {
-            guard await ask(&held) else { return false }
+            guard await ask(&held, havingRead: position) else { return false }
         }
         return !isDraining && isTrusted(held)
     }
@@ -174,11 +180,16 @@ extension WebhookDispatcher {
     /// Asks the store whether the subscription is still as it was claimed.
     ///
     /// - Returns: false also when the store does not answer.
-    private func ask(_ held: inout DeliveryCursor) async -> Bool {
+    private func ask(_ held: inout DeliveryCursor, havingRead position: Int64) async -> Bool {
         let askedAt = ContinuousClock.now
         do throws(StoreError) {
             let standing = try await stores.deliveries.standing(of: held.claim)
-            held.asked(isCurrent: standing == .current, since: askedAt, at: .now)
+            held.asked(
+                isCurrent: standing == .current,
+                havingRead: position,
+                since: askedAt,
+                at: .now
+            )
             return held.isCurrent
         } catch {
             if !Task.isCancelled { watch.failed(error) }
@@ -214,7 +225,7 @@ extension WebhookDispatcher {
         let askedAt = ContinuousClock.now
         let expiresAt = askedAt + bounds.lease - bounds.leaseMargin
         let claim = held.claim
-        let sequence = held.cursor
+        let (sequence, certain) = (held.cursor, held.certainCursor)
         let attempt = held.unrecorded?.attempt()
         // A message that is taken at its first try is not logged.
         let logged = held.isLogged ? attempt : nil
@@ -226,6 +237,7 @@ extension WebhookDispatcher {
             try await stores.deliveries.recordDelivered(
                 claim,
                 through: sequence,
+                certain: certain,
                 status: attempt?.status,
                 attempt: logged,
                 lease: bounds.lease,

@@ -12,4 +12,7 @@ struct MessageName: Sendable {
 
     /// What is remembered of the message when it is tried.
     var tried: TriedMessage { TriedMessage(sequence: sequence, batch: batch?.id) }
+
+    /// Returns whether the message has every event after `position` up to its last.
+    func follows(_ position: Int64) -> Bool { sequence - Int64(batch?.count ?? 1) == position }
 }

@@ -30,9 +30,11 @@ struct Attach: AsyncParsableCommand {
         let session = session
         let document = try await service.session(session)
         let reporter = ProgressReporter(document)
+        let advice = options.command("attach", ShellWords.argument(session))
+        let failures = options.listOfFailures(in: session)
         if document.outstanding > 0 {
             try await Interruption.handling(reporter) {
-                "Attach again: transferctl attach \(session)"
+                "Attach again: \(advice)"
             } cancel: {
                 _ = try await service.control(
                     BulkOperationRequest(verb: "cancel"),
@@ -40,7 +42,7 @@ struct Attach: AsyncParsableCommand {
                 )
             } _: {
                 try await reporter.whileShowing {
-                    try await Self.follow(document, service, reporter)
+                    try await Self.follow(document, service, reporter, listing: failures)
                 }
             }
         }
@@ -54,7 +56,8 @@ struct Attach: AsyncParsableCommand {
     private static func follow(
         _ document: SessionDocument,
         _ service: TransferService,
-        _ reporter: ProgressReporter
+        _ reporter: ProgressReporter,
+        listing failures: String
     ) async throws {
         let events = TransferEvents(
             service: service,
@@ -67,7 +70,7 @@ struct Attach: AsyncParsableCommand {
             if case .task(.failed, let task) = event.kind {
                 reporter.noteFailure(
                     "\(task.url ?? task.id): \(task.error?.message ?? "")",
-                    session: document.identifier
+                    listing: failures
                 )
             }
             if reporter.current.isOver { return }

@@ -10,7 +10,8 @@ struct Get: AsyncParsableCommand {
         abstract: "Downloads URLs into a folder.",
         discussion: """
             The transfers go on when the command is stopped; `transferctl get` with the same \
-            session and no URLs continues with them. A file that is there is never replaced: the \
+            session and no URLs continues with them, a minute later if the command was killed. \
+            Those of a command that runs are its own. A file that is there is never replaced: the \
             new one gets a number.
             """
     )
@@ -18,6 +19,12 @@ struct Get: AsyncParsableCommand {
     /// The most results that are read from the service at once: enough for a service that is far
     /// away, and half of the transport's connections.
     private static let saversMax = 32
+
+    /// What is said to a command without URLs that finds nothing.
+    private static let nothingToDo = """
+        There is nothing to continue with. The transfers of a command that was killed are found a \
+        minute later; those of one that runs are its own.
+        """
 
     @OptionGroup var options: ServiceOptions
 
@@ -69,32 +76,48 @@ struct Get: AsyncParsableCommand {
         let reporter = ProgressReporter()
         let listener = TransferListener(reporter)
         let service = try options.service()
+        var configuration = TransferSessionConfiguration.background(withIdentifier: session)
+        // Another command with this session leaves alone what this one waits for.
+        configuration.owner = "transferctl"
         let session = TransferSession(
-            configuration: .background(withIdentifier: session),
+            configuration: configuration,
             service: service,
             delegate: listener
         )
         let found = try await takeOver(session, reporter, beside: urls)
         let new = urls.map { task(for: $0, in: session) }
         let tasks = found + new
+        if tasks.isEmpty { reporter.note(Self.nothingToDo) }
         reporter.update { progress, _ in progress.add(tasks.count) }
         let saver = ResultSaver(folder: folder, reporter: reporter)
-        let (name, output, json) = (self.session, output, json)
+        let folderWords = ShellWords.option("--output", output)
+        let advice = options.command(
+            "get",
+            "\(ShellWords.option("--session", self.session)) \(folderWords)"
+        )
+        let failures = options.listOfFailures(in: self.session)
+        let json = json
         try await Interruption.handling(reporter) {
-            "Continue: transferctl get --session \(name) --output \(output)"
+            "Continue: \(advice)"
         } detach: {
             try await session.close()
         } cancel: {
             try await session.close()
             try await Self.cancel(tasks, at: service)
         } _: {
-            // Only now: an interruption says what becomes of what was submitted.
-            for task in new { task.resume() }
-            try await reporter.whileShowing {
-                try await Self.take(tasks, listener, reporter) { task in
-                    let file = try await saver.save(task)
-                    try Self.tell(task, file, reporter, isOneOf: tasks.count, json: json)
+            do {
+                // Only now: an interruption says what becomes of what was submitted.
+                for task in new { task.resume() }
+                try await reporter.whileShowing {
+                    try await Self.take(tasks, listener, reporter, listing: failures) { task in
+                        let file = try await saver.save(task)
+                        try Self.tell(task, file, reporter, isOneOf: tasks.count, json: json)
+                    }
                 }
+            } catch {
+                // After an interruption, its own steps do this.
+                if !Task.isCancelled { await Self.giveBack(session, reporter) }
+                throw error
             }
             try await session.close()
         }
@@ -113,7 +136,7 @@ struct Get: AsyncParsableCommand {
         beside urls: [String]
     ) async throws -> [TransferTask] {
         var tasks: [TransferTask] = []
-        for found in try await session.reconnect(owner: "transferctl") {
+        for found in try await session.reconnect() {
             switch found {
             case .failure(let error):
                 reporter.note("\(error.taskIdentifier): \(error.message)")
@@ -126,6 +149,18 @@ struct Get: AsyncParsableCommand {
             }
         }
         return tasks
+    }
+
+    /// Gives the tasks of a command that has failed back, so that the next one finds them at once.
+    private static func giveBack(
+        _ session: TransferSession,
+        _ reporter: ProgressReporter
+    ) async {
+        do throws(TransferError) {
+            try await session.close()
+        } catch {
+            reporter.note("The next command finds the transfers only in a minute: \(error)")
+        }
     }
 
     /// Returns the lines of the input that are not blank.
@@ -167,6 +202,7 @@ struct Get: AsyncParsableCommand {
         _ tasks: [TransferTask],
         _ listener: TransferListener,
         _ reporter: ProgressReporter,
+        listing: String,
         save: @escaping @Sendable (TransferTask) async throws -> Void
     ) async throws {
         var remaining = Set(tasks)
@@ -180,7 +216,7 @@ struct Get: AsyncParsableCommand {
                 }
                 running += 1
                 group.addTask {
-                    let outcome = try await Self.outcome(of: task, reporter, save)
+                    let outcome = try await Self.outcome(of: task, reporter, listing, save)
                     let id = task.taskIdentifier ?? ""
                     reporter.update { progress, _ in progress.end(id, outcome) }
                 }
@@ -193,6 +229,7 @@ struct Get: AsyncParsableCommand {
     private static func outcome(
         of task: TransferTask,
         _ reporter: ProgressReporter,
+        _ listing: String,
         _ save: (TransferTask) async throws -> Void
     ) async throws -> String {
         do {
@@ -201,10 +238,7 @@ struct Get: AsyncParsableCommand {
         } catch let error as TransferError {
             if Task.isCancelled { throw error }
             if error.exitCode == ExitCode(2) { reporter.countRefusal() }
-            reporter.noteFailure(
-                "\(task.originalRequest.url): \(error)",
-                session: task.session.configuration.identifier
-            )
+            reporter.noteFailure("\(task.originalRequest.url): \(error)", listing: listing)
             return "failed"
         }
     }

@@ -16,9 +16,6 @@ struct Listen: AsyncParsableCommand {
             """
     )
 
-    /// The most bytes of one message: twenty failed tasks with the longest client strings.
-    private static let bodyBytesMax = 16 << 20
-
     @OptionGroup var options: ServiceOptions
 
     @Argument(help: "The name of the session.")
@@ -41,7 +38,7 @@ struct Listen: AsyncParsableCommand {
         let receiver = HookReceiver()
         let router = Router()
         router.post("/") { request, _ in
-            let body = try await request.body.collect(upTo: Self.bodyBytesMax)
+            let body = try await request.body.collect(upTo: WebhookHandler.bodyBytesMax)
             let status = await receiver.take(
                 request.headers.map { ($0.name.canonicalName, $0.value) },
                 Array(body.readableBytesView)

@@ -51,9 +51,10 @@ struct Put: AsyncParsableCommand {
             progress.add(1)
             progress.report("", name: file, state: "sending", bytes: 0, of: nil, at: time)
         }
-        try await Interruption.handling(reporter) { [name = self.session] in
+        let advice = options.command("attach", ShellWords.argument(self.session))
+        try await Interruption.handling(reporter) {
             Self.isSent(task)
-                ? "Attach again: transferctl attach \(name)"
+                ? "Attach again: \(advice)"
                 : "But the file has not been sent: without a second Ctrl-C, too, it is cancelled."
         } detach: {
             try await session.close()

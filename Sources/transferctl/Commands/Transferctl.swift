@@ -61,7 +61,7 @@ struct Transferctl: AsyncParsableCommand {
             Output.complain("Error: \(fault)")
             exit(withError: misconfigured)
         case let error as TransferError:
-            Output.complain("Error: \(error)")
+            Output.complain("Error: \(error.line)")
             exit(withError: error.exitCode)
         case let error as CocoaError:
             // Its own text is for programmers.

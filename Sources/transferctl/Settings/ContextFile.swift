@@ -35,8 +35,10 @@ struct ContextFile: Codable, Sendable {
     /// The contexts by their names.
     var contexts: [String: Context] = [:]
 
-    /// Returns the path: `TRANSFERCTL_CONFIG`, or a file in the user's folder for configuration.
+    /// Returns the path: `TRANSFERCTL_CONFIG`, or a file in the user's folder for configuration; an
+    /// empty variable counts as absent.
     static func path(_ environment: [String: String]) -> String {
+        let environment = environment.filter { !$0.value.isEmpty }
         if let path = environment["TRANSFERCTL_CONFIG"] { return path }
         let home = environment["HOME"] ?? "."
         let folder = environment["XDG_CONFIG_HOME"] ?? "\(home)/.config"

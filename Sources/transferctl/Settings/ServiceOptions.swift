@@ -7,15 +7,32 @@ struct ServiceOptions: ParsableArguments {
     @Option(help: "The context whose service is used, of those of `transferctl contexts`.")
     var context: String?
 
+    /// Returns a command for the same service, as it is typed.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the command.
+    ///   - words: what follows it, quoted already.
+    /// - Returns: the command with the context that was named.
+    func command(_ name: String, _ words: String) -> String {
+        let context = context.map { "\(ShellWords.option("--context", $0)) " } ?? ""
+        return "transferctl \(name) \(context)\(words)"
+    }
+
+    /// Returns the command that lists the failed tasks of a session.
+    func listOfFailures(in session: String) -> String {
+        command("tasks", "--state failed \(ShellWords.argument(session))")
+    }
+
     /// Returns the service: that of the context named, or of `TRANSFERD_URL` and
-    /// `TRANSFERD_API_KEY`, or of `TRANSFERCTL_CONTEXT`, or of the current context.
+    /// `TRANSFERD_API_KEY`, or of `TRANSFERCTL_CONTEXT`, or of the current context; an empty
+    /// variable counts as absent.
     ///
     /// - Throws: ``TransferError`` with the code `misconfigured`, or a fault of the file.
     func service(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> TransferService {
+        var environment = environment.filter { !$0.value.isEmpty }
         if context == nil, environment["TRANSFERD_URL"] != nil {
-            var environment = environment
             environment["TRANSFERD_API_KEY"] = environment["TRANSFERD_API_KEY"].map(Self.withoutEnd)
             return try TransferService(environment: environment)
         }
@@ -24,7 +41,9 @@ struct ServiceOptions: ParsableArguments {
         guard let name = context ?? environment["TRANSFERCTL_CONTEXT"] ?? file.current else {
             throw TransferError(
                 .misconfigured,
-                "Set TRANSFERD_URL and TRANSFERD_API_KEY, or add a context."
+                file.contexts.isEmpty
+                    ? "Set TRANSFERD_URL and TRANSFERD_API_KEY, or add a context."
+                    : "No context is the current one: `transferctl contexts use NAME` makes one so."
             )
         }
         guard let context = file.contexts[name] else {

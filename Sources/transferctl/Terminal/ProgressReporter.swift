@@ -50,15 +50,15 @@ final class ProgressReporter: Sendable {
         if let screen { screen.note(line) } else { Output.complain(line) }
     }
 
-    /// Tells of a failed transfer, and from a certain number on only how to list the others.
-    func noteFailure(_ line: String, session: String) {
+    /// Tells of a failed transfer, and from a certain number on only which command lists them.
+    func noteFailure(_ line: String, listing command: String) {
         let count = failures.withLock { failures in
             failures += 1
             return failures
         }
         if count <= Self.linesMax { note(line) }
         if count == Self.linesMax + 1 {
-            note("More have failed: transferctl tasks \(session) --state failed")
+            note("More have failed: \(command)")
         }
     }
 

@@ -1,4 +1,5 @@
 import TransferClient
+import TransferWire
 
 /// Passes on what a session tells: how far its tasks are to a reporter, and their ends.
 final class TransferListener: TransferSessionDelegate {
@@ -50,6 +51,8 @@ final class TransferListener: TransferSessionDelegate {
         task: TransferTask?,
         didFailWithoutEnding error: TransferError
     ) async {
+        // A lease ends also because all of its tasks have been saved and removed.
+        if error.problem?.code == .unknownLease { return }
         reporter.note("\(task?.originalRequest.url ?? session.configuration.identifier): \(error)")
     }
 

@@ -47,8 +47,8 @@ import TransferTestSupport
         #expect(task.result?.isLengthVerified == false)
         #expect(task.result?.fields["x-own"] == "kept")
         #expect(try fixture.content(task) == [UInt8](repeating: 0, count: 100_000))
-        let asked = fixture.origin.log.now.requests.first?["Accept-Encoding"] ?? ""
-        #expect(asked.contains("gzip"))
+        let asked = fixture.origin.log.now.requests.first?["Accept-Encoding"]
+        #expect(asked == "gzip, deflate")
     }
 
     @Test func anUncodedBodyIsTakenAsItIsByATaskThatWouldDecode() async throws {
@@ -96,6 +96,24 @@ import TransferTestSupport
             $0.options.decompresses = true
         }
         #expect(task.failure?.code == .badResponse)
+        #expect(fixture.files().isEmpty)
+    }
+
+    /// The text "hello", which libcurl would decode.
+    @Test(arguments: [
+        ("gzip, gzip", "H4sIAAAAAAACA5Pv5mAAASbm0x5nT55kZ2hbJmDGChQAAKdvtEUZAAAA"),
+        ("br", "CwKAaGVsbG8D"), ("zstd", "KLUv/SAFKQAAaGVsbG8="),
+    ])
+    func aBodyInCodingsThatWereNotOfferedFails(codings: String, body: String) async throws {
+        let fixture = try await EngineFixture()
+        let bytes = Array(try #require(Data(base64Encoded: body)))
+        let task = try await fixture.download(
+            .response(headers: [("Content-Encoding", codings)], body: .bytes(bytes))
+        ) {
+            $0.options.decompresses = true
+        }
+        #expect(task.failure?.code == .badResponse)
+        #expect(task.bytesReceived == 0)
         #expect(fixture.files().isEmpty)
     }
 

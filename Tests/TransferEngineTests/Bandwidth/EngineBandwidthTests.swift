@@ -183,6 +183,33 @@ import TransferTestSupport
         }
     }
 
+    /// A byte of it counts when it comes and when it is sent on, so that a copy has half the speed
+    /// of a download with the same part, and not less.
+    @Test func aCopyKeepsItsPartBesideADownload() async throws {
+        let fixture = try await EngineFixture()
+        let body = OriginBody.random(seed: 87, size: 1_000_000)
+        let endless = [UInt8](repeating: 0x61, count: 16_384)
+        fixture.origin.when("/file", OriginScript([.head(200), .forever(endless)]))
+        fixture.origin.when("/source", .response(body: body))
+        fixture.origin.when("/in", .response(201))
+        try await limit(session: 800_000, fixture)
+        let download = try await submit(1, fixture)[0]
+        try await fixture.withEngine { _ in
+            try await eventually("the download runs") {
+                try await fixture.task(download).bytesReceived > 0
+            }
+            let source = CopySource.remote(url: fixture.origin.url("/source"), headers: [])
+            let copy = try await fixture.submit(fixture.origin.url("/in")) {
+                $0.request = TransferRequest(upload: .copy(source))
+            }
+            let before = try await fixture.task(download).bytesReceived
+            try await fixture.expectCompletion([copy])
+            let after = try await fixture.task(download).bytesReceived
+            #expect(after - before < 4 * Int64(body.count))
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: download)
+        }
+    }
+
     @Test func aRedirectIsNoWayAroundALimit() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()

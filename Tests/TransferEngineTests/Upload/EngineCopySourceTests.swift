@@ -102,6 +102,59 @@ import TransferTestSupport
         #expect(OriginBody.sha256(of: last.bytes) == other.sha256)
     }
 
+    /// That there is no content is no file: what the destination has stays there.
+    @Test(arguments: [204, 205]) func aSourceWithoutContentIsNotCopied(status: Int) async throws {
+        let fixture = try await EngineFixture()
+        let head = OriginScript.Step.head(status, status == 205 ? [("Content-Length", "0")] : [])
+        fixture.origin.when("/source", OriginScript([head]))
+        fixture.origin.when("/in", .response(201))
+        let source = CopySource.remote(url: fixture.origin.url("/source"), headers: [])
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(upload: .copy(source))
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .failed)
+        #expect(task.failure?.code == .sourceMissing)
+        #expect(task.attempt == 1)
+        #expect(fixture.origin.log.now.requests(at: "/in").isEmpty)
+    }
+
+    /// Redirects give it no more: each request has what the ones before have left.
+    @Test func aSourceHasTheTimeOfItsTask() async throws {
+        let fixture = try await EngineFixture()
+        let hops = [(gate: OriginGate(), after: 2.0), (gate: OriginGate(), after: 4.0)]
+        fixture.origin.when(
+            "/source",
+            OriginScript([.wait(hops[0].gate)] + OriginScript.redirect(to: "/second").steps)
+        )
+        fixture.origin.when(
+            "/second",
+            OriginScript([.wait(hops[1].gate)] + OriginScript.response(body: Self.body).steps)
+        )
+        fixture.origin.when("/in", .response(201))
+        let source = CopySource.remote(url: fixture.origin.url("/source"), headers: [])
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(upload: .copy(source))
+            $0.options.timeoutForResource = .seconds(3)
+        }
+        let task = try await fixture.withEngine {
+            $0.retryPolicy.attemptsMax = 1
+        } _: { _ in
+            await fixture.origin.log.arrived(1)
+            let arrival = ContinuousClock.now
+            for (gate, time) in hops {
+                try await eventually("the hop has taken its time") {
+                    ContinuousClock.now - arrival >= .seconds(time)
+                }
+                gate.open()
+            }
+            return try await fixture.ended(id)
+        }
+        // With more time for the source, none would be left for the destination.
+        #expect(task.failure?.code == .sourceUnavailable)
+        #expect(fixture.origin.log.now.requests(at: "/in").isEmpty)
+    }
+
     /// The surplus is no request of its own to the destination, and no reason to wait for ever: the
     /// rest may be larger than what is kept between the two, or smaller than a piece.
     @Test(arguments: [400_000, 999_000])

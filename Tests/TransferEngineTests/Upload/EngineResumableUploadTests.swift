@@ -308,8 +308,10 @@ import TransferTestSupport
 
     /// The origin has the whole body and says what it thinks of it: asking it again, it would only
     /// say that it has it.
-    @Test(arguments: [(500, "PUT"), (500, "POST"), (422, "PUT")])
-    func aRefusedBodyIsNoSuccess(status: Int, method: String) async throws {
+    @Test(arguments: [
+        (500, "PUT", false), (500, "POST", false), (422, "PUT", false), (500, "PUT", true),
+    ])
+    func aRefusedBodyIsNoSuccess(status: Int, method: String, isKeptLate: Bool) async throws {
         let fixture = try await EngineFixture()
         let origin = try ResumableOrigin(.ietf) { request in
             guard request.method != method else { return nil }
@@ -324,7 +326,11 @@ import TransferTestSupport
         try fixture.place(Self.body.bytes, at: "out/file")
         let url = origin.server.url("/refusing")
         let id = try await submit(fixture, to: url, .ietf, method: method)
-        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        let holder = isKeptLate ? try await fixture.lockPlaces() : nil
+        let task = try await fixture.withEngine { _ in
+            if let holder { try await fixture.releasePlaces(holder) }
+            return try await fixture.ended(id)
+        }
         #expect(task.failure?.httpStatus == status)
         #expect(task.attempt == (status == 500 && method == "PUT" ? 3 : 1))
         #expect(origin.requests.isEmpty)

@@ -212,6 +212,17 @@ import TransferModel
         }
     }
 
+    /// Begins an upload of the draft whose origin has named a place.
+    private static func named() throws -> UploadStateMachine {
+        var machine = try Self.machine(.ietf)
+        _ = machine.received(
+            informational: head(104, ["Location": "/1"]),
+            from: try CurlURL(url),
+            isAtOrigin: true
+        )
+        return machine
+    }
+
     /// What an origin thinks of a body that it has is not asked for again.
     @Test(
         arguments: [
@@ -225,16 +236,22 @@ import TransferModel
         sent: Int64,
         isKept: Bool
     ) throws {
-        var machine = try Self.machine(.ietf)
-        _ = machine.received(
-            informational: Self.head(104, ["Location": "/1"]),
-            from: try CurlURL(Self.url),
-            isAtOrigin: true
-        )
+        var machine = try Self.named()
         machine.kept(try #require(machine.resource))
         let fields: KeyValuePairs = complete.map { ["Upload-Complete": $0] } ?? [:]
         #expect(try Self.step(&machine, after: status, fields, sent: sent) == nil)
         #expect(machine.mayBeResumed == isKept)
         #expect((machine.unusable == nil) == isKept)
+    }
+
+    /// The answer may be there before the place is kept, which it then is all the same.
+    @Test(arguments: [(500, false), (422, false), (429, true)])
+    func aRefusalEndsAPlaceThatIsNotKeptYet(status: Int, remains: Bool) throws {
+        var machine = try Self.named()
+        let resource = try #require(machine.resource)
+        #expect(try Self.step(&machine, after: status, sent: remains ? 40 : 100) == nil)
+        machine.kept(resource)
+        #expect(machine.mayBeResumed == remains)
+        #expect(machine.unusable == (remains ? nil : resource))
     }
 }

@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import Testing
 import TransferContainer
+import TransferModel
 import TransferStore
 import TransferTestSupport
 import TransferWire
@@ -23,6 +24,19 @@ import TransferWire
     @Test func whatAProblemSaysItselfComesFirst() {
         #expect(detail(Problem(.unknownSession, "Other words.")) == "Other words.")
         #expect(detail(Problem(.storageFull)) == nil)
+    }
+
+    @Test(arguments: Quota.Limit.allCases)
+    func aLimitSaysWhatCountsOrHowToGetBelowIt(limit: Quota.Limit) throws {
+        let problem = Problem(Quota(limit, maximum: 10_000))
+        let said = try #require(detail(problem))
+        let number = "The limit `\(limit.rawValue)` is 10000. "
+        #expect(said.hasPrefix(number) && said.hasSuffix(".") && said.count > number.count)
+    }
+
+    @Test func theLimitOfSessionsSaysHowToEndOne() {
+        let problem = Problem(Quota(.sessions, maximum: Quota.sessionsMax))
+        #expect(detail(problem)?.contains("DELETE /v1/sessions/{identifier} ends one") == true)
     }
 
     @Test func aFailureNamesTheLogAndNothingElse() {

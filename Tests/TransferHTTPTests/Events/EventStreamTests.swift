@@ -176,6 +176,36 @@ import TransferWire
         }
     }
 
+    /// An EventSource would otherwise connect again for as long as the session is kept.
+    @Test func whoHasAllOfAnEndedSessionNeedNotComeAgain() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            try await server.send("DELETE", session)
+            let events = "\(session)/events?types=task.created"
+            let stream = try server.stream(events)
+            try await eventually("the stream ends") { stream.isEnded }
+            #expect(stream.events.map(\.type) == ["task.created"])
+            let end = try await server.send("GET", "\(session)/events").json(EventPage.self).next
+            // Nothing that was asked for is there, but the client is told where it is.
+            #expect(stream.places == [end])
+            let again: (String) async throws -> HTTPClient.Answer = { place in
+                try await server.send(
+                    "GET",
+                    events,
+                    fields: [("Accept", "text/event-stream"), ("Last-Event-ID", place)]
+                )
+            }
+            let atTheEnd = try await again(end)
+            #expect(atTheEnd.status == 204 && atTheEnd.body.isEmpty)
+            let before = try #require(stream.events.last?.id)
+            #expect(try await again(before).status == 200)
+            // A page is a page also there.
+            let page = try await server.send("GET", "\(session)/events?after=\(end)")
+            #expect(page.status == 200)
+        }
+    }
+
     @Test func aShutdownEndsStreamsCleanly() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

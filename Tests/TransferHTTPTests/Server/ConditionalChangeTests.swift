@@ -166,6 +166,49 @@ import TransferWire
         }
     }
 
+    /// A request that is repeated after a lost response ends no other session.
+    @Test func aSessionIsEndedUnderACondition() async throws {
+        try await APIServer.run { server in
+            let path = "/v1/sessions/s"
+            for (method, suffix) in [("DELETE", ""), ("POST", "/invalidate"), ("POST", "/finish")] {
+                let end: (String?) async throws -> Int = { tag in
+                    try await server.send(
+                        method,
+                        path + suffix,
+                        fields: tag.map { [("If-Match", $0)] } ?? []
+                    ).status
+                }
+                let tag: () async throws -> String = {
+                    try await server.send("GET", path).fields["etag"] ?? ""
+                }
+                #expect(try await server.send("PUT", path).status == 201)
+                let old = try await tag()
+                #expect(try await end("W/\(old)") == 412, "\(suffix)")
+                _ = try await server.send("PATCH", path, Self.sessionChange)
+                #expect(try await end(old) == 412, "\(suffix)")
+                let current = try await tag()
+                #expect(try await end(current) == 204, "\(suffix)")
+                #expect(try await end(current) == 404, "\(suffix)")
+                #expect(try await server.send("PUT", path).status == 201)
+                #expect(try await end(current) == 412, "\(suffix)")
+                #expect(try await server.send("GET", path).status == 200)
+                #expect(try await end("*") == 204, "\(suffix)")
+            }
+            // One that ends with its last task may be told so again.
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            let tag = try #require(try await server.send("GET", session).fields["etag"])
+            for _ in 0..<2 {
+                let finished = try await server.send(
+                    "POST",
+                    "\(session)/finish",
+                    fields: [("If-Match", tag)]
+                )
+                #expect(finished.status == 202)
+            }
+        }
+    }
+
     @Test func aSubscriptionThatTheServiceDisabledHasChanged() async throws {
         try await APIServer.run { server in
             let created = try await server.send(

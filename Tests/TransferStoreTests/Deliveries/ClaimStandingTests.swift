@@ -66,6 +66,85 @@ import TransferTestSupport
         #expect(!next.contains { $0.session == session.id })
     }
 
+    /// The holder does not ask for what is behind the last event that it is certain of.
+    @Test func whatIsAskedForSinceTheClaimIsNotPassed() async throws {
+        let fixture = try await StoreFixture()
+        let (deliveries, cancelled) = (fixture.stores.deliveries, EventFilter(["task.cancelled"]))
+        let id = try await fixture.subscribe(filter: cancelled)
+        try await fixture.submit(3)
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        var change = SubscriptionChange()
+        change.rateLimit = .some(7)
+        try await make(change, to: id, fixture)
+        #expect(try await pass(claim, 1, certain: 0, fixture) == .outdated)
+        #expect(try await fixture.count(Self.cursor) == 1)
+        change.filter = .some(EventFilter(["task.cancelled", "task.created"]))
+        try await make(change, to: id, fixture)
+        try await fixture.submit()
+        #expect(try await pass(claim, 3, certain: 2, fixture) == .outdated)
+        #expect(try await pass(claim, 4, certain: 0, fixture) == .outdated)
+        #expect(try await fixture.count(Self.cursor) == 2)
+        #expect(try await deliveries.releaseDelivery(claim) == .due)
+        let next = try #require(try await fixture.claimDeliveries().first)
+        #expect(next.acknowledgedSequence == 2)
+        #expect(try await deliveries.passUnasked([next]).isEmpty)
+        #expect(try await pass(next, 4, certain: 2, fixture) == .current)
+        #expect(try await fixture.count(Self.cursor) == 4)
+    }
+
+    @Test(arguments: [false, true])
+    func whatIsAskedForSinceIsNotPassedByAnAwaitedMessage(isChanged: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe(filter: EventFilter(["session.events_finished"]))
+        try await fixture.submit()
+        try await fixture.complete(try await fixture.claim())
+        let last = try #require(
+            try await fixture.events().last { $0.kind == .sessionEventsFinished }
+        )
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        var change = SubscriptionChange()
+        change.filter = .some(EventFilter(["session.events_finished", "task.created"]))
+        if isChanged { try await make(change, to: id, fixture) }
+        let isAwaited = try await fixture.stores.wakeUps.recordAwaitingAck(
+            claim,
+            sequence: last.sequence,
+            attempt: StoreFixture.attempt(status: 202, reason: nil),
+            timeout: .seconds(600)
+        )
+        #expect(isAwaited)
+        #expect(try await fixture.count(Self.cursor) == (isChanged ? 0 : last.sequence - 1))
+    }
+
+    private static let cursor: Query = "SELECT acknowledged_sequence AS count FROM delivery"
+
+    /// Moves a claim's cursor past events that were not asked for when it was made.
+    private func pass(
+        _ claim: DeliveryClaim,
+        _ sequence: Int64,
+        certain: Int64,
+        _ fixture: StoreFixture
+    ) async throws -> ClaimStanding {
+        try await fixture.stores.deliveries.recordDelivered(
+            claim,
+            through: sequence,
+            certain: certain,
+            status: nil,
+            lease: .seconds(600)
+        )
+    }
+
+    private func make(
+        _ change: SubscriptionChange,
+        to id: SubscriptionID,
+        _ fixture: StoreFixture
+    ) async throws {
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
+    }
+
     @Test func aRotationIsNoChangeForAConditionalOne() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.subscribe()
@@ -114,11 +193,7 @@ import TransferTestSupport
             )
             return
         }
-        _ = try await fixture.stores.subscriptions.changeSubscription(
-            tenant: fixture.tenant,
-            id: id,
-            settings
-        )
+        try await make(settings, to: id, fixture)
     }
 
     private func rotate(

@@ -306,6 +306,29 @@ import TransferTestSupport
         #expect(try await claim(fixture).map(\.acknowledgedSequence) == [0, 0])
     }
 
+    /// Also by a failure that is being counted just then.
+    @Test(arguments: [false, true])
+    func aDeletedSubscriptionFailsNoLonger(isBeingCounted: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        let subscriptions = fixture.stores.subscriptions
+        let counter = try await TestDatabase.current.connection()
+        let steps: [Query] = [
+            "BEGIN", "SELECT 1 FROM subscription FOR NO KEY UPDATE",
+            "INSERT INTO failure_streak (subscription_id, failures) VALUES (\(id.uuid), 1)",
+        ]
+        for step in steps { _ = try await counter.execute(step) }
+        if !isBeingCounted { _ = try await counter.execute("COMMIT") }
+        async let isDeleted = subscriptions.deleteSubscription(tenant: fixture.tenant, id: id)
+        if isBeingCounted {
+            try await fixture.eventuallyWaits(for: counter)
+            _ = try await counter.execute("COMMIT")
+        }
+        await counter.close()
+        #expect(try await isDeleted)
+        #expect(try await fixture.stores.fleet.figures().subscriptionsFailing == 0)
+    }
+
     /// The answer is to the last try that the schedule allows, or not.
     @Test(arguments: [false, true])
     func whatAFormerReceiverAnswersCountsForNothing(isLast: Bool) async throws {

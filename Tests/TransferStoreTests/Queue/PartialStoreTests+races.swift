@@ -6,10 +6,12 @@ import TransferStore
 import TransferTestSupport
 
 extension PartialStoreTests {
-    /// Performs `body` beside a checkpoint of an attempt, which ends when `body` waits for it.
+    /// Performs `body` beside a checkpoint of an attempt, or another `change` of what it leaves,
+    /// which ends when `body` waits for it.
     private func besideCheckpoint<Value: Sendable>(
         of claim: TaskClaim,
         _ fixture: StoreFixture,
+        storing change: Query? = nil,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await fixture.separate([claim])
@@ -18,7 +20,7 @@ extension PartialStoreTests {
         _ = try await other.execute(
             "SELECT fence FROM attempt WHERE task_id = \(claim.task.uuid) FOR KEY SHARE"
         )
-        _ = try await other.execute(Self.insertPartial(of: claim.task, claim.fence))
+        _ = try await other.execute(change ?? Self.insertPartial(of: claim.task, claim.fence))
         async let value = body()
         try await fixture.eventuallyWaits(for: other)
         _ = try await other.execute("COMMIT")
@@ -81,6 +83,74 @@ extension PartialStoreTests {
             return
         }
         #expect(try await fixture.claim().map { $0.partial?.partFence } == [claim.fence])
+        try await fixture.checkInvariants()
+    }
+
+    /// Returns the takeover of what the fixture's worker has, which is silent from now on.
+    private func rescue(
+        _ fixture: StoreFixture
+    ) async throws -> @Sendable () async throws -> Takeover {
+        try await fixture.silence(fixture.worker)
+        let rescuer = try await fixture.otherWorker()
+        return {
+            try await fixture.stores.workers.takeOver(silentFor: .seconds(600), identity: rescuer)
+        }
+    }
+
+    /// The takeover waits for the checkpoint, and sees what it has stored.
+    @Test func aCheckpointThatComesWithATakeoverIsContinued() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        try await fixture.submit()
+        let claim = try await fixture.claim()[0]
+        let takeover = try await besideCheckpoint(of: claim, fixture, rescue(fixture))
+        #expect(takeover.attempts.map(\.partial?.partFence) == [claim.fence])
+        #expect(try await fixture.stores.parts.abandonedParts().isEmpty)
+        #expect(try await fixture.count(Self.countOfPartials) == 1)
+        try await fixture.checkInvariants()
+    }
+
+    /// Without it, the request of a dead worker might not be repeated.
+    @Test func aPlaceThatIsKeptBesideATakeoverIsSeen() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 4)
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let kept: Query = """
+            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
+            VALUES (\(id.uuid), \(claim.fence.rawValue), 'sealed', true, '1')
+            """
+        let takeOver = try await rescue(fixture)
+        let takeover = try await besideCheckpoint(of: claim, fixture, storing: kept, takeOver)
+        #expect(takeover.resumableUploads == [id])
+        try await fixture.checkInvariants()
+    }
+
+    /// A worker has noted the file as well, as one whose attempt was taken away.
+    @Test(arguments: [true, false])
+    func aPartThatIsAlreadyNotedStopsNoEnd(asks: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let stores = fixture.stores
+        let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+        try await fixture.end(
+            claim,
+            asks
+                ? .askForCredential(
+                    StoreFixture.failure,
+                    origin,
+                    named: nil,
+                    within: .seconds(60)
+                ) : .retry(StoreFixture.failure, after: .seconds(60)),
+            leaving: 600
+        )
+        try await stores.parts.recordAbandoned([(id, claim.fence)])
+        if asks {
+            _ = try await stores.decisions.refuseChallenge(tenant: fixture.tenant, id: id)
+        } else {
+            _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id)
+        }
+        #expect(try await fixture.state(id) == (asks ? .failed : .cancelled))
+        #expect(try await stores.parts.abandonedParts().map(\.fence) == [claim.fence])
         try await fixture.checkInvariants()
     }
 
@@ -170,12 +240,7 @@ extension PartialStoreTests {
             id: ids[2],
             producing: ResumeDataID(UUID())
         )
-        try await fixture.silence(fixture.worker)
-        let rescuer = try await fixture.otherWorker()
-        let takeover = try await fixture.stores.workers.takeOver(
-            silentFor: .seconds(600),
-            identity: rescuer
-        )
+        let takeover = try await rescue(fixture)()
         #expect(takeover.attempts.count == 2)
         #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [claims[3].fence])
         try await fixture.checkInvariants()

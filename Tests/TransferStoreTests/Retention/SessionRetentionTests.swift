@@ -303,6 +303,61 @@ import TransferTestSupport
         #expect(try await rows(fixture, ["delivery", "subscription"]) == [0, 0])
     }
 
+    /// Nobody would look for the failure, nor for what is logged of it, without the subscription.
+    @Test func aTryThatIsBeingRecordedGoesWithItsSubscription() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        #expect(try await fixture.stores.ownerRemovals.beginTenantRemoval(named: "test"))
+        let record = try await TestDatabase.current.connection()
+        let steps: [Query] = [
+            "BEGIN",
+            """
+            SELECT 1 FROM delivery d JOIN subscription b ON b.id = d.subscription_id
+            FOR UPDATE OF d FOR NO KEY UPDATE OF b
+            """,
+            "INSERT INTO failure_streak (subscription_id, failures) VALUES (\(id.uuid), 1)",
+            """
+            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state)
+            SELECT gen_random_uuid(), d.subscription_id, d.session_id, 1, 'waiting' FROM delivery d
+            """,
+        ]
+        for step in steps { _ = try await record.execute(step) }
+        let retention = fixture.stores.retention
+        async let isFound = retention.pruneSubscriptions(deletedBefore: Self.retention)
+        try await fixture.eventuallyWaits(for: record)
+        _ = try await record.execute("COMMIT")
+        await record.close()
+        #expect(try await isFound)
+        while try await retention.pruneSubscriptions(deletedBefore: Self.retention) {}
+        let tables = ["delivery", "delivery_log", "failure_streak", "subscription"]
+        #expect(try await rows(fixture, tables) == [0, 0, 0, 0])
+    }
+
+    /// A writer of events has found the subscription living, and commits when it is gone.
+    @Test func aDeliveryForASubscriptionThatIsGoneIsRemoved() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        let session = try await fixture.session().id
+        let retention = fixture.stores.retention
+        let writer = try await TestDatabase.current.connection()
+        _ = try await writer.execute("BEGIN")
+        _ = try await writer.execute(
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT b.id, b.log, b.base, now()
+            FROM subscriptions_to(ARRAY[\(session.uuid)::uuid], ARRAY[0::bigint]) b
+            """
+        )
+        #expect(try await fixture.stores.ownerRemovals.beginTenantRemoval(named: "test"))
+        while try await retention.pruneSubscriptions(deletedBefore: Self.retention) {}
+        _ = try await writer.execute("COMMIT")
+        await writer.close()
+        #expect(try await rows(fixture, ["delivery", "subscription"]) == [1, 0])
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        #expect(try await rows(fixture, ["delivery"]) == [0])
+    }
+
     @Test func aDeliveryOfARemovedSessionBecomesIdle() async throws {
         let fixture = try await StoreFixture()
         try await fixture.subscribe()

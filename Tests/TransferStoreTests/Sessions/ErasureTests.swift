@@ -244,6 +244,24 @@ import TransferTestSupport
         #expect(try await sessions(fixture) == 102)
     }
 
+    /// As of sessions that were removed while they were given to the erasure.
+    @Test func whatWaitsForSessionsThatAreGoneIsRemoved() async throws {
+        let fixture = try await fixture()
+        try await fixture.submit(1, to: Self.hidden)
+        try await invalidate(fixture, Self.hidden)
+        _ = try await fixture.aside.execute(
+            "INSERT INTO erasure SELECT gen_random_uuid() FROM generate_series(1, 150)"
+        )
+        var position: SessionID?
+        repeat {
+            let erased = try await fixture.stores.erasure.erase([], after: position)
+            #expect(erased.sessions == 0)
+            position = erased.position
+        } while position != nil
+        #expect(try await fixture.count("SELECT count(*) AS count FROM erasure") == 1)
+        #expect(try await sessions(fixture) == 2)
+    }
+
     /// By a clock that is ahead, subscribers would not be told.
     @Test func theHourOfSubscribersIsOneThatHasPassed() async throws {
         let fixture = try await fixture()

@@ -20,7 +20,10 @@ import TransferTestSupport
     ) async throws -> [TaskID] {
         var ids: [TaskID] = []
         while ids.count < count {
-            ids += try await fixture.submit(min(count - ids.count, SubmissionStore.submissionMax))
+            let part = min(count - ids.count, SubmissionStore.submissionMax)
+            ids += try await fixture.submit(part) { task, _ in
+                task.options.credential = credential
+            }
         }
         try await ask(fixture, credential: credential)
         return ids
@@ -28,16 +31,13 @@ import TransferTestSupport
 
     private func ask(_ fixture: StoreFixture, credential: String? = nil) async throws {
         while case let claims = try await fixture.claim(500), !claims.isEmpty {
-            try await fixture.end(
-                claims,
-                .askForCredential(
-                    StoreFixture.failure,
-                    Self.origin,
-                    named: credential,
-                    within: .seconds(600)
-                )
-            )
+            try await fixture.end(claims, Self.question(credential))
         }
+    }
+
+    /// The end of an attempt that was to show the credential of that name, and is refused.
+    private static func question(_ credential: String?) -> AttemptOutcome {
+        .askForCredential(StoreFixture.failure, origin, named: credential, within: .seconds(600))
     }
 
     private func put(_ name: String, _ fixture: StoreFixture) async throws {
@@ -124,15 +124,7 @@ import TransferTestSupport
         let ids = try await refused(fixture, Self.many)
         _ = try await answer(ids[0], fixture)
         let first = try await fixture.claim(10)
-        try await fixture.end(
-            first,
-            .askForCredential(
-                StoreFixture.failure,
-                Self.origin,
-                named: nil,
-                within: .seconds(600)
-            )
-        )
+        try await fixture.end(first, Self.question(nil))
         _ = try await continued(fixture)
         #expect(try await asked(fixture) == 10)
         _ = try await answer(first[0].task, fixture)
@@ -184,20 +176,25 @@ import TransferTestSupport
     @Test func aQuestionBesideAChangeOfItsCredentialIsAnswered() async throws {
         let fixture = try await StoreFixture()
         try await put("api", fixture)
-        let ids = try await fixture.submit()
+        let ids = try await fixture.submit { task, _ in task.options.credential = "api" }
         let claims = try await fixture.claim()
         let holder = try await holdUp("UPDATE ON credential", fixture)
         async let change: Void = put("api", fixture)
         try await fixture.eventuallyWaits(for: holder)
-        async let end = fixture.end(
-            claims,
-            .askForCredential(
-                StoreFixture.failure,
-                Self.origin,
-                named: "api",
-                within: .seconds(600)
-            )
-        )
+        async let end = fixture.end(claims, Self.question("api"))
+        try await untilTheQuestionWaits(for: holder, fixture)
+        await holder.close()
+        try await change
+        #expect(try await end == Set(ids))
+        #expect(try await fixture.state(ids[0]) == .queued)
+        try await fixture.checkInvariants()
+    }
+
+    /// Waits until a question waits for a change, whose commit waits for `holder`.
+    private func untilTheQuestionWaits(
+        for holder: Connection,
+        _ fixture: StoreFixture
+    ) async throws {
         let pid: Int32 = try await holder.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
         try await eventually("the question waits for the change") {
             try await fixture.count(
@@ -209,10 +206,59 @@ import TransferTestSupport
                 """
             ) > 0
         }
+    }
+
+    /// A change of a session that is not committed yet is waited for, since it looks for no
+    /// questions.
+    @Test func aQuestionBesideAChangeOfItsSessionIsAnswered() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claims = try await fixture.claim()
+        let session = try await fixture.session()
+        let holder = try await holdUp("UPDATE ON session", fixture)
+        async let change = fixture.stores.sessions.changeSession(session, to: Self.configuration)
+        try await fixture.eventuallyWaits(for: holder)
+        async let end = fixture.end(claims, Self.question(nil))
+        try await untilTheQuestionWaits(for: holder, fixture)
         await holder.close()
-        try await change
-        #expect(try await end == Set(ids))
-        #expect(try await fixture.state(ids[0]) == .queued)
+        #expect(try await change)
+        #expect(try await end == [id])
+        #expect(try await fixture.state(id) == .queued)
+        try await fixture.checkInvariants()
+    }
+
+    /// The configuration of a session whose tasks show the credential "api".
+    private static var configuration: SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.options.credential = "api"
+        return configuration
+    }
+
+    private func name(_ credential: String, for id: TaskID, _ fixture: StoreFixture) async throws {
+        var change = TaskChange()
+        change.credential = .some(credential)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
+    }
+
+    @Test(arguments: [nil, "former"])
+    func anotherCredentialThatIsNamedDuringTheAttemptIsAnAnswer(former: String?) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit { task, _ in task.options.credential = former }[0]
+        let claims = try await fixture.claim()
+        if former == nil {
+            let session = try await fixture.session()
+            #expect(
+                try await fixture.stores.sessions.changeSession(session, to: Self.configuration)
+            )
+        } else {
+            try await name("api", for: id, fixture)
+        }
+        try await fixture.end(claims, Self.question(former))
+        #expect(try await fixture.state(id) == .queued)
+        let again = try await fixture.claim()
+        #expect(again.map(\.options.credential) == ["api"])
+        try await fixture.end(again, Self.question("api"))
+        #expect(try await fixture.state(id) == .waitingForAuthentication)
         try await fixture.checkInvariants()
     }
 
@@ -222,13 +268,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let (decisions, tenant) = (fixture.stores.decisions, fixture.tenant)
         let id = try await fixture.submit()[0]
-        let outcome = AttemptOutcome.askForCredential(
-            StoreFixture.failure,
-            Self.origin,
-            named: nil,
-            within: .seconds(600)
-        )
-        try await fixture.end(try await fixture.claim()[0], outcome, leaving: 600)
+        try await fixture.end(try await fixture.claim()[0], Self.question(nil), leaving: 600)
         switch state {
         case .queued: _ = try await answer(id, fixture)
         case .failed: _ = try await decisions.refuseChallenge(tenant: tenant, id: id)
@@ -252,7 +292,7 @@ import TransferTestSupport
     func aQuestionOfAnAttemptThatBeganBesideTheAnswerIsAnswered(credential: String?) async throws {
         let fixture = try await StoreFixture()
         let first = try await refused(fixture, credential: credential)[0]
-        let second = try await fixture.submit()[0]
+        let second = try await fixture.submit { task, _ in task.options.credential = credential }[0]
         let holder = try await holdUp("INSERT ON answer", fixture)
         async let answered: Void = give(credential, first, fixture)
         try await fixture.eventuallyWaits(for: holder)
@@ -260,15 +300,7 @@ import TransferTestSupport
         #expect(claims.map(\.task) == [second])
         await holder.close()
         try await answered
-        try await fixture.end(
-            claims,
-            .askForCredential(
-                StoreFixture.failure,
-                Self.origin,
-                named: credential,
-                within: .seconds(600)
-            )
-        )
+        try await fixture.end(claims, Self.question(credential))
         #expect(try await fixture.states([first, second]) == [.queued, .queued])
         try await fixture.checkInvariants()
     }
@@ -304,14 +336,16 @@ import TransferTestSupport
         #expect(try await credentials.credentials(for: [query]).count == 1)
     }
 
-    @Test func anAnswerThatIsForgottenLeavesNoSecret() async throws {
+    /// It would be shown in place of the credential that is named since, whenever that was.
+    @Test(arguments: [false, true])
+    func anAnswerThatIsForgottenLeavesNoSecret(isDuringTheAttempt: Bool) async throws {
         let fixture = try await StoreFixture()
         let id = try await refused(fixture)[0]
         _ = try await answer(id, fixture)
-        try await ask(fixture)
-        var change = TaskChange()
-        change.credential = .some("api")
-        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
+        let claims = try await fixture.claim()
+        if isDuringTheAttempt { try await name("api", for: id, fixture) }
+        try await fixture.end(claims, Self.question(nil))
+        if !isDuringTheAttempt { try await name("api", for: id, fixture) }
         #expect(try await fixture.state(id) == .queued)
         #expect(try await fixture.count("SELECT count(*) AS count FROM credential") == 0)
     }

@@ -265,6 +265,55 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Whoever changes a task locks the counters of its session before the question.
+    @Test(arguments: ["begin", "cancel", "answer", "refuse"])
+    func theCountersAreLockedBeforeAQuestion(verb: String) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        if ["answer", "refuse"].contains(verb) {
+            _ = try await Self.answer("begin", id, fixture)
+            let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+            try await fixture.end(
+                try await fixture.claim(),
+                .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(600))
+            )
+        }
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT FROM session_progress FOR UPDATE")
+        async let answered = Self.answer(verb, id, fixture)
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            "SELECT count(*) AS count FROM (SELECT FROM asked FOR UPDATE SKIP LOCKED) q"
+        )
+        #expect(free == 1)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        guard case .answered = try await answered else {
+            Issue.record("nothing was answered")
+            return
+        }
+        try await fixture.checkInvariants()
+    }
+
+    private static func answer(
+        _ verb: String,
+        _ id: TaskID,
+        _ fixture: StoreFixture
+    ) async throws -> AnswerResult {
+        let (decisions, tenant) = (fixture.stores.decisions, fixture.tenant)
+        switch verb {
+        case "begin": return try await decisions.beginTask(tenant: tenant, id: id, with: nil)
+        case "cancel":
+            let state = TransferState.waitingToBegin
+            return try await decisions.cancelTask(tenant: tenant, id: id, ifAskingIn: state)
+        case "answer":
+            let given = CredentialAnswer.given(.bearer, secret: [1])
+            return try await decisions.answerChallenge(tenant: tenant, id: id, with: given)
+        default: return try await decisions.refuseChallenge(tenant: tenant, id: id)
+        }
+    }
+
     @Test func aSessionThatEndsTakesItsAskingTasksAlong() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)

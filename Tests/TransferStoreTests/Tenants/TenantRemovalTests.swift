@@ -166,6 +166,35 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_run") == 0)
     }
 
+    /// Nothing would remove what waits for the erasure of a session that is gone.
+    @Test(arguments: [false, true])
+    func aSessionThatIsBeingErasedIsNotErasedTwice(isGiven: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let removals = fixture.stores.ownerRemovals
+        let id = try await fixture.putSession("brief", kind: .ephemeral).id.uuid
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "brief"
+        )
+        #expect(isEnded)
+        #expect(try await removals.beginTenantRemoval(named: "test"))
+        // The removal gives it to the erasure before, or meets one that waits for its subscribers.
+        if isGiven { _ = try await removals.advanceRemoval(of: .tenant(fixture.tenant)) }
+        let erasure = try await TestDatabase.current.connection()
+        let steps: [Query] = [
+            "BEGIN", "DELETE FROM erasure WHERE session_id = \(id)",
+            "DELETE FROM session_progress WHERE session_id = \(id)",
+            "DELETE FROM session WHERE id = \(id)",
+        ]
+        for step in steps { _ = try await erasure.execute(step) }
+        // It does not wait for that, either.
+        #expect(try await removals.advanceRemoval(of: .tenant(fixture.tenant)) == .waiting)
+        _ = try await erasure.execute("COMMIT")
+        await erasure.close()
+        let left: Query = "SELECT count(*) AS count FROM erasure WHERE session_id = \(id)"
+        #expect(try await fixture.count(left) == 0)
+    }
+
     /// Subscriptions end in pages too, also those deleted before, and all of them before a session.
     @Test func manySubscriptionsEndBeforeTheSessions() async throws {
         let fixture = try await StoreFixture()

@@ -92,6 +92,43 @@ import TransferModel
         #expect(held.cursor == 8)
     }
 
+    /// What was not asked for may be asked for since.
+    @Test func isCertainOfNothingBehindWhatItPassed() {
+        var held = held()
+        func take(_ sequence: Int64, _ batch: MessageBatch? = nil) {
+            let name = MessageName(id: UUID(), sequence: sequence, batch: batch)
+            _ = held.took(name, sent, at: start, recordInterval: interval)
+        }
+        take(6)
+        take(9, MessageBatch(id: UUID(), first: 7, last: 9, count: 3))
+        #expect(held.certainCursor == 9)
+        take(11)
+        take(12)
+        held.passed(14)
+        #expect(held.cursor == 14)
+        #expect(held.certainCursor == 9)
+        held.recorded(until: start + .seconds(60), at: start)
+        held.asked(isCurrent: false, at: start)
+        #expect(held.certainCursor == 9)
+        held.asked(isCurrent: true, at: start)
+        #expect(held.certainCursor == 14)
+        take(18, MessageBatch(id: UUID(), first: 15, last: 18, count: 3))
+        #expect(held.certainCursor == 14)
+    }
+
+    /// It is asked for no more than it was when these events had been read.
+    @Test func isCertainOfWhatWasReadBeforeTheStoreWasAsked() {
+        var held = held()
+        held.asked(isCurrent: true, havingRead: 9, at: start)
+        #expect(held.certainCursor == 5)
+        _ = held.took(message(7), sent, at: start, recordInterval: interval)
+        #expect(held.certainCursor == 7)
+        held.passed(9)
+        #expect(held.certainCursor == 9)
+        held.passed(10)
+        #expect(held.certainCursor == 9)
+    }
+
     @Test(arguments: [(9, false), (10, true), (11, true)])
     func givesUpWhatIsNeverAcknowledged(tries: Int, isGivenUp: Bool) {
         let awaiting = held(tries: tries, awaitsAck: true)

@@ -6,6 +6,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 import TransferWebhooks
+import TransferWire
 
 /// Changes to a subscription while its events are being delivered, of which many wait.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
@@ -164,6 +165,43 @@ struct WebhookChangeTests {
         at path: String = "/hook"
     ) throws -> [Int64] {
         try fixture.receiver.received(at: path).map { try $0.event().sequence }
+    }
+
+    /// Its claim was made under the former kinds, by which it has no message before which the store
+    /// would be asked.
+    @Test func aPairThatHasWaitedForASlotPassesNothingThatIsAskedForSince() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        let id = try await fixture.subscribe(answers: [.hold(gate)]) {
+            $0.filter = EventFilter(["task.cancelled"])
+            $0.concurrency = 1
+            $0.form = .batch
+        }
+        let task = try await fixture.happen(1, in: "a")[0]
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
+        // More than are looked at before the pair's turn.
+        for _ in 0..<20 { try await fixture.happen(1, in: "b") }
+        var change = SubscriptionChange()
+        change.filter = .some(EventFilter(["task.cancelled", "task.created"]))
+        try await fixture.withDispatcher({ $0.recordInterval = .zero }) { [change] _ in
+            _ = try await fixture.receiver.messages(1)
+            try await eventually("both pairs are claimed") {
+                try await fixture.deliveries().allSatisfy { $0.fence != nil }
+            }
+            _ = try await fixture.stores.subscriptions.changeSubscription(
+                tenant: fixture.tenant,
+                id: id,
+                change
+            )
+            try await fixture.happen(1, in: "b")
+            gate.open()
+            try await untilNoneIsDue(fixture)
+        }
+        let batches = try fixture.receiver.received().map {
+            try JSONDecoder().decode(BatchMessage.self, from: Data($0.body)).data
+        }
+        #expect(batches.map(\.sessionIdentifier) == ["a", "b"])
+        #expect(batches.last?.lastSequence == 21)
     }
 
     @Test func whatIsNotAskedForAnyMoreHoldsNothingUp() async throws {

@@ -5,9 +5,9 @@ import TransferWire
 ///
 /// Each iterator is a stream of its own, which reconnects behind the last event when it breaks
 /// off, for as long as that takes. It reads as fast as its events are used. That of a session ends
-/// with it. An iterator throws ``TransferError`` when the service refuses it: with the code
-/// `events_expired` when events were removed before they were read, and `unknown_session` when
-/// there is no such session.
+/// with it, also when its last event is not among the types wanted. An iterator throws
+/// ``TransferError`` when the service refuses it: with the code `events_expired` when events were
+/// removed before they were read, and `unknown_session` when there is no such session.
 public struct TransferEvents: AsyncSequence, Sendable {
     /// The events.
     public typealias Element = TransferEvent
@@ -21,7 +21,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
 
     let service: TransferService
     let request: ServiceRequest
-    /// Whether `session.invalidated` is the last event.
+    /// Whether `session.invalidated` is the last event; without it, the service tells the end.
     let endsWithSession: Bool
     let start: @Sendable () async throws(TransferError) -> EventCursor?
 
@@ -131,7 +131,10 @@ public struct TransferEvents: AsyncSequence, Sendable {
 
         /// Reads what comes next, and opens the stream before that if it is not.
         private mutating func readMore() async throws(TransferError) {
-            var open = try await opened()
+            guard var open = try await opened() else {
+                isOver = true
+                return
+            }
             let part: [UInt8]?
             do {
                 part = try await open.parts.next()
@@ -174,7 +177,8 @@ public struct TransferEvents: AsyncSequence, Sendable {
             failures = 0
         }
 
-        private mutating func opened() async throws(TransferError) -> OpenStream {
+        /// Returns the stream that is open, or opens it; nil when no event will follow.
+        private mutating func opened() async throws(TransferError) -> OpenStream? {
             if let stream { return stream }
             if !hasStarted {
                 cursor = try await events.start()
@@ -183,6 +187,8 @@ public struct TransferEvents: AsyncSequence, Sendable {
             var request = events.request
             if let cursor { request = request.adding("Last-Event-ID", cursor.description) }
             let response = try await events.service.open(request)
+            // So an EventSource too is told to connect no more.
+            if response.status == 204 { return nil }
             guard response.header("Content-Type")?.hasPrefix("text/event-stream") == true else {
                 throw TransferError(.unexpectedResponse, "The response is no stream of events.")
             }

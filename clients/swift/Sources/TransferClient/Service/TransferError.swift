@@ -50,6 +50,9 @@ public struct TransferError: Error, Sendable {
     public internal(set) var retryAfter: Duration?
     /// Whether the request is known not to have reached the service.
     var isUnsent = false
+    /// Whether an earlier attempt of the same call may have done what it asks for, though its
+    /// response was lost.
+    var followsLostResponse = false
 
     /// The faults of the request, each with its JSON pointer or parameter.
     public var faults: [FieldError] { problem?.errors ?? [] }

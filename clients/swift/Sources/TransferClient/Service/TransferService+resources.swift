@@ -116,8 +116,73 @@ extension TransferService {
     }
 
     /// Cancels what is outstanding of a session, and ends it.
+    ///
+    /// Another session that takes its name meanwhile is left alone.
     public func invalidateSession(_ identifier: String) async throws(TransferError) {
-        _ = try await call(ServiceRequest("DELETE", APIPath.session(identifier)).ofClient())
+        try await end(identifier, with: ServiceRequest("DELETE", APIPath.session(identifier)))
+    }
+
+    /// Ends a session.
+    ///
+    /// The name is free as soon as the session has ended, which may be by a request whose response
+    /// is lost. So each request has the tag of the session that is meant.
+    ///
+    /// - Parameters:
+    ///   - identifier: the name of the session.
+    ///   - id: which session of that name is meant; nil for the one that has it now.
+    ///   - request: what ends it.
+    /// - Throws: ``TransferError``, with the code `unknown_session` when there was none, and
+    ///   `precondition_failed` when others change it during each of the attempts that the retry
+    ///   policy allows.
+    func end(
+        _ identifier: String,
+        id: String? = nil,
+        with request: ServiceRequest
+    ) async throws(TransferError) {
+        let request = request.repeatable().ofClient()
+        var meant = id
+        var attempts = 0
+        while true {
+            attempts += 1
+            do throws(TransferError) {
+                guard let found = try await tag(ofSession: identifier) else {
+                    _ = try await call(request)
+                    return
+                }
+                guard meant ?? found.id == found.id else { return }
+                meant = found.id
+                _ = try await call(request.adding("If-Match", found.tag))
+                return
+            } catch
+                where error.problem?.code == .unknownSession
+                && (meant != nil || error.followsLostResponse)
+            {
+                return
+            } catch  where error.problem?.code == .preconditionFailed {
+                // It was changed since it was read, or has ended and another one has its name.
+                guard attempts < retryPolicy.attemptsMax else { throw error }
+            }
+        }
+    }
+
+    /// Returns which session has a name, and its tag; nil for a key that may not read it, though it
+    /// may end it.
+    private func tag(
+        ofSession identifier: String
+    ) async throws(TransferError) -> (id: String, tag: String)? {
+        let response: ServiceResponse
+        do throws(TransferError) {
+            response = try await call(
+                ServiceRequest("GET", APIPath.session(identifier)).ofClient()
+            )
+        } catch  where error.problem?.code == .insufficientScope {
+            return nil
+        }
+        guard let tag = response.header("ETag") else {
+            throw TransferError(.unexpectedResponse, "The response has no ETag.")
+        }
+        let session: SessionDocument = try response.document()
+        return (session.id, tag)
     }
 
     /// Returns the tenant of the key, with its limits and what it has of them.
@@ -164,7 +229,12 @@ extension TransferService {
 
     /// Deletes a subscription.
     public func unsubscribe(_ identifier: String) async throws(TransferError) {
-        _ = try await call(ServiceRequest("DELETE", APIPath.subscription(identifier)))
+        do throws(TransferError) {
+            _ = try await call(ServiceRequest("DELETE", APIPath.subscription(identifier)))
+        } catch  where error.problem?.code == .unknownSubscription && error.followsLostResponse {
+            // An earlier attempt of the same call has deleted it.
+            return
+        }
     }
 
     /// Sends a message again that was not accepted at the first attempt.

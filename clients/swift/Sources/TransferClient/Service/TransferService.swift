@@ -109,11 +109,14 @@ extension TransferService {
         _ send: () async throws(TransferError) -> Response
     ) async throws(TransferError) -> Response {
         var attempts = 0
+        var hasLostResponse = false
         while true {
             attempts += 1
             do throws(TransferError) {
                 return try await send()
             } catch {
+                var error = error
+                error.followsLostResponse = hasLostResponse
                 let delay = retryPolicy.delay(
                     after: error,
                     attempts: attempts,
@@ -121,6 +124,8 @@ extension TransferService {
                     fraction: .random(in: 0...1)
                 )
                 guard let delay else { throw error }
+                // What any request may be repeated after has not been done.
+                if !RetryPolicy.isCurable(error, isRepeatable: false) { hasLostResponse = true }
                 try await Self.pause(delay)
             }
         }

@@ -172,7 +172,19 @@ extension TransferSession {
             } catch {
                 return
             }
+            let isOver = await hasEnded(session)
             await refreshTasks()
+            if isOver { return await becomeInvalid(nil) }
+        }
+    }
+
+    /// Whether the session has ended, also when another one has its name; false when that cannot be
+    /// told now.
+    private func hasEnded(_ session: SessionDocument) async -> Bool {
+        do throws(TransferError) {
+            return try await service.session(configuration.identifier).id != session.id
+        } catch {
+            return error.problem?.code == .unknownSession
         }
     }
 

@@ -37,19 +37,31 @@ public final class TransferSession: Sendable {
 extension TransferSession {
     /// Lets the session end with its last task; it accepts no further ones.
     public func finishTasksAndInvalidate() async throws(TransferError) {
-        _ = try await attach()
-        try await end(
-            ServiceRequest("POST", "\(APIPath.session(configuration.identifier))/finish")
+        let document = try await attach()
+        try await service.end(
+            configuration.identifier,
+            id: document.id,
+            with: ServiceRequest("POST", "\(APIPath.session(configuration.identifier))/finish")
         )
     }
 
     /// Cancels all outstanding tasks and ends the session.
+    ///
+    /// Another session that has its name meanwhile is left alone.
     public func invalidateAndCancel() async throws(TransferError) {
-        try await end(ServiceRequest("DELETE", APIPath.session(configuration.identifier)))
+        try await service.end(
+            configuration.identifier,
+            id: await attachedID(),
+            with: ServiceRequest("DELETE", APIPath.session(configuration.identifier))
+        )
     }
 
-    private func end(_ request: ServiceRequest) async throws(TransferError) {
-        _ = try await service.call(request.repeatable().ofClient())
+    /// Returns which session of its name this process has used; nil when it has used none.
+    private func attachedID() async -> String? {
+        guard let attachment = state.withLock(\.attachment),
+            case .success(let document) = await attachment.value
+        else { return nil }
+        return document.id
     }
 
     /// Leaves the session as it is and gives its tasks back, so that another process can take them

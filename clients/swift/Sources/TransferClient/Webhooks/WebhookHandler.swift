@@ -11,9 +11,8 @@ public final class WebhookHandler: Sendable {
     /// The number of messages that are remembered unless another is given; those of the service's
     /// longest pause between two attempts at one message a second.
     public static let rememberedMax = 50_000
-    /// The most bytes of a message: a hundred events of a batch, or twenty failed tasks with the
-    /// longest client strings.
-    public static let bodyBytesMax = 16 << 20
+    /// The most bytes of a message; the service sends none that is longer.
+    public static let bodyBytesMax = 2 << 20
 
     private let secrets: Mutex<[SigningSecret]>
     private let recent: Mutex<RecentMessages>
