@@ -149,8 +149,8 @@ let package = Package(
         .target(
             name: "TransferEngine",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets",
-                "TransferMetrics", "Curl", "CLinux", "PollLoop", heap, logging, lifecycle,
+                "TransferModel", "TransferStore", "TransferContainer", "TransferMetrics", "Curl",
+                "CLinux", "PollLoop", heap, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -168,7 +168,7 @@ let package = Package(
             name: "TransferHTTP",
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferWebhooks",
-                "TransferContainer", "TransferSecrets", "TransferMetrics", "CLinux", "PollLoop",
+                "TransferContainer", "TransferMetrics", "CLinux", "PollLoop",
                 webhooks, crypto, deque, hummingbird, tls, lifecycle, logging,
             ],
             swiftSettings: swiftSettings

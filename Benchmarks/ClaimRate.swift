@@ -25,7 +25,7 @@ struct ClaimRate {
     enum Path: String, CaseIterable {
         /// Completed at once, with two events.
         case download
-        /// Published and then completed, with two events.
+        /// Renamed and then completed, with two events.
         case namedDownload = "download with a destination"
         /// Completed at once, with one event.
         case upload
@@ -36,7 +36,7 @@ struct ClaimRate {
         /// One after the other.
         case inTurn = "in turn"
         /// As in the engine: one loop claims tasks and another ends them, without waiting for each
-        /// other; a transaction publishes claimed tasks and completes published ones.
+        /// other; a transaction begins the renames of claimed tasks and completes renamed ones.
         case overlapped
 
         /// The number of connections of a comparable peer.
@@ -97,8 +97,8 @@ struct ClaimRate {
             switch path {
             case .download: count += try await database.complete(claims)
             case .namedDownload:
-                let published = try await database.beginRenames(claims).published
-                count += try await database.beginRenames([], ending: published).ended
+                let renamed = try await database.beginRenames(claims).begun
+                count += try await database.beginRenames([], ending: renamed).ended
             case .upload: count += try await database.answer(claims)
             }
         }
@@ -113,23 +113,23 @@ struct ClaimRate {
         let handover = ClaimHandover()
         async let claiming: Void = claimAll(database, worker, handover)
         var count = 0
-        var published: [TaskClaim] = []
+        var renamed: [TaskClaim] = []
         while true {
-            let rest = (Self.endsAtOnce - published.count) / Self.batch
-            // Published tasks do not wait for others.
+            let rest = (Self.endsAtOnce - renamed.count) / Self.batch
+            // Renamed tasks do not wait for others.
             let claims =
-                published.isEmpty
+                renamed.isEmpty
                 ? await handover.next(limit: rest) : handover.takeNext(limit: rest)
             let claimed = claims.joined()
-            let steps = claimed.count + published.count
+            let steps = claimed.count + renamed.count
             guard steps > 0 else { break }
             let begin = ContinuousClock.now
             let ended: Int
             switch path {
             case .download: ended = try await database.complete(claimed)
             case .namedDownload:
-                let turn = try await database.beginRenames(claimed, ending: published)
-                published = turn.published
+                let turn = try await database.beginRenames(claimed, ending: renamed)
+                renamed = turn.begun
                 ended = turn.ended
             case .upload: ended = try await database.answer(claimed)
             }

@@ -102,30 +102,35 @@ extension MeasuredDatabase {
         ).count
     }
 
-    /// Moves downloads with a destination past the point of no return and ends published ones, in
-    /// one transaction.
+    /// Moves downloads with a destination past the point of no return and ends renamed ones, in one
+    /// transaction.
     ///
-    /// - Returns: the claims that are published now, and how many tasks were ended.
+    /// - Returns: the claims whose renames have begun, and how many tasks were ended.
     func beginRenames(
         _ claims: some Collection<TaskClaim>,
-        ending published: [TaskClaim] = []
-    ) async throws -> (published: [TaskClaim], ended: Int) {
-        let changed = try await completions.beginRenames(
-            claims.map {
-                PendingRename(of: $0, result: Self.result, metrics: AttemptMetrics())
-            },
-            ending: published.map { claim in
+        ending renamed: [TaskClaim] = []
+    ) async throws -> (begun: [TaskClaim], ended: Int) {
+        let changed = try await completions.end(
+            renamed.map { claim in
                 AttemptEnd(
                     task: claim.task,
                     fence: claim.fence,
                     outcome: .completed,
                     metrics: AttemptMetrics()
                 )
+            },
+            beginning: claims.map {
+                PendingRename(
+                    of: $0,
+                    result: Self.result,
+                    file: FileIdentity(inode: 1, bornAtNanoseconds: 1),
+                    metrics: AttemptMetrics()
+                )
             }
         )
         return (
             claims.filter { changed.contains($0.task) },
-            published.count { changed.contains($0.task) }
+            renamed.count { changed.contains($0.task) }
         )
     }
 

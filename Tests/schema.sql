@@ -668,8 +668,8 @@ CREATE TABLE rename_run (
     inodes_born_at_ns bigint[] NOT NULL,
     gone bit(32) NOT NULL,
     CONSTRAINT rename_run_block_check CHECK ((octet_length(block) = 16)),
-    CONSTRAINT rename_run_columns_are_whole CHECK (((cardinality(part_fences) = cardinality(task_ids)) AND (cardinality(http_statuses) = cardinality(task_ids)) AND (cardinality(bytes_received) = cardinality(task_ids)) AND (cardinality(response_heads) = cardinality(task_ids)) AND (cardinality(inodes) = cardinality(task_ids)))),
-    CONSTRAINT rename_run_inodes_are_whole CHECK ((array_positions(inodes, NULL::bigint) = array_positions(inodes_born_at_ns, NULL::bigint))),
+    CONSTRAINT rename_run_columns_are_whole CHECK (((cardinality(part_fences) = cardinality(task_ids)) AND (cardinality(http_statuses) = cardinality(task_ids)) AND (cardinality(bytes_received) = cardinality(task_ids)) AND (cardinality(response_heads) = cardinality(task_ids)) AND (cardinality(inodes) = cardinality(task_ids)) AND (cardinality(inodes_born_at_ns) = cardinality(task_ids)))),
+    CONSTRAINT rename_run_inodes_are_whole CHECK (((array_position(inodes, NULL::bigint) IS NULL) AND (array_position(inodes_born_at_ns, NULL::bigint) IS NULL))),
     CONSTRAINT rename_run_pkey PRIMARY KEY (first_fence),
     CONSTRAINT rename_run_task_ids_check CHECK (((cardinality(task_ids) >= 1) AND (cardinality(task_ids) <= 32)))
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0, toast_tuple_target=8160);

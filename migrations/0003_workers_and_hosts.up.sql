@@ -4,8 +4,7 @@
 
 -- One registration of one running service.
 CREATE TABLE worker (
-    -- The source of its attempts' fences, and never given out again.
-    -- The high bits of its fences, of which the first is the sign.
+    -- The high bits of its attempts' fences, of which the first is the sign; never given out again.
     incarnation integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (MAXVALUE 8388606),
     name text NOT NULL,
     started_at timestamptz NOT NULL DEFAULT now(),

@@ -1,8 +1,7 @@
 -- Tasks: what clients asked for, and where each task stands.
 --
--- A task's state is told by which one of held, delayed, asked, ready_run, attempt_run, attempt,
--- rename_run and outcome names it. A transition takes it out of one and puts it into another, and
--- never writes the wide row of `task`.
+-- A task's state is told by the table that names it (docs/states.md). A transition takes it out of
+-- one and puts it into another, and never writes the wide row of `task`.
 --
 -- Tables through which rows pass are vacuumed after few of them, without pauses: what is dead lies
 -- in the way of whoever reads next. Tables that grow and lose their oldest rows to retention (task,
@@ -290,8 +289,7 @@ CREATE TABLE rename_run (
     response_heads text[] NOT NULL,
     -- The identity of each part file, by which it is recognized under its destination when its
     -- rename is repeated: another task's file there may have the same size. An inode number is used
-    -- again once its file is gone, so its creation time is kept too. Without them the task is run
-    -- again when its part is gone.
+    -- again once its file is gone, so its creation time is kept too.
     inodes bigint[] NOT NULL,
     inodes_born_at_ns bigint[] NOT NULL,
     -- A bit for each rename that is no longer here, and for each that never was, as in attempt_run.
@@ -301,9 +299,10 @@ CREATE TABLE rename_run (
             AND cardinality(http_statuses) = cardinality(task_ids)
             AND cardinality(bytes_received) = cardinality(task_ids)
             AND cardinality(response_heads) = cardinality(task_ids)
-            AND cardinality(inodes) = cardinality(task_ids)),
+            AND cardinality(inodes) = cardinality(task_ids)
+            AND cardinality(inodes_born_at_ns) = cardinality(task_ids)),
     CONSTRAINT rename_run_inodes_are_whole CHECK (
-        array_positions(inodes, NULL) = array_positions(inodes_born_at_ns, NULL))
+        array_position(inodes, NULL) IS NULL AND array_position(inodes_born_at_ns, NULL) IS NULL)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 8160);
 

@@ -49,7 +49,8 @@ CREATE TABLE task_count (
     tasks bigint NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0);
 
--- Tasks that are there already, as after this plane alone was taken back, are counted once.
+-- Tasks that are there already, as after this plane alone was taken back, are counted once, in the
+-- states of docs/states.md.
 INSERT INTO task_move (
     tenant_id, session_id, to_state, tasks, bytes_received, bytes_sent)
 SELECT s.tenant_id, p.session_id, p.state, count(*), sum(p.bytes_received), sum(p.bytes_sent)

@@ -46,23 +46,35 @@ extension ClusterServer {
         }
     }
 
-    /// Returns whether the server that accepts connections has the number here that its file names.
+    /// Returns whether the server has the number here that its file names.
     ///
-    /// Otherwise `pg_ctl stop` would signal a stranger.
+    /// Otherwise `pg_ctl stop` would signal a stranger. The socket does not tell it of a server
+    /// that has more connections than it accepts, or whose socket is gone.
     func isNamedAsHere() throws(EmbeddedPostgresError) -> Bool {
         guard let process = namedProcess else { return false }
-        return try listener() == process
+        if try listener() == process { return true }
+        return try worksInData(process)
+    }
+
+    /// Returns whether a server without a socket is certainly one that we have started, under the
+    /// number here that its file names.
+    ///
+    /// It is not for one that is replaying its log, and would have to begin again, nor for one that
+    /// somebody has started by hand to answer elsewhere, which holds no lock of ours.
+    func isCutOffHere() throws(EmbeddedPostgresError) -> Bool {
+        guard try listener() == nil, try isLockHeld() else { return false }
+        return try isNamedAsHere()
     }
 
     /// Removes the files of a server of which no sign is left.
     ///
     /// A new server would heed both for as long as a process of its account has the number in them,
     /// also a killed one that nobody has reaped. With a process that is gone it copes itself, and
-    /// looks for its orphans, too. No other server uses the socket: its directory is ours alone.
+    /// looks for its orphans, too; but it refuses a file without a number, as a loss of power
+    /// leaves it. No other server uses the socket: its directory is ours alone.
     func removeLocksOfKilledServer() {
-        if let process = namedProcess, kill(process, 0) == 0 || errno == EPERM {
-            unlink(layout.processFile)
-        }
+        let isGone = namedProcess.map { kill($0, 0) != 0 && errno != EPERM } ?? false
+        if !isGone { unlink(layout.processFile) }
         unlink(layout.socketLock)
     }
 
@@ -104,13 +116,23 @@ extension ClusterServer {
 
     /// Returns whether a process of the server is left, although nobody accepts connections.
     private func isAlive() throws(EmbeddedPostgresError) -> Bool {
-        guard try FileLock(path: layout.server).lockIfFree() else { return true }
+        if try isLockHeld() { return true }
         // One that somebody has started by hand holds no lock of ours, and works in its data.
         guard let process = namedProcess else { return false }
+        return try worksInData(process)
+    }
+
+    /// Returns whether processes of a server that we have started are left, in any container.
+    private func isLockHeld() throws(EmbeddedPostgresError) -> Bool {
+        try !FileLock(path: layout.server).lockIfFree()
+    }
+
+    /// Returns whether a process of this container has the cluster as its directory, as the server
+    /// has; false also for one that has ended, unreaped.
+    private func worksInData(_ process: pid_t) throws(EmbeddedPostgresError) -> Bool {
         // Asked by the server's account, for root may lack the right to look (CAP_SYS_PTRACE).
-        // False also for a process that has ended, unreaped.
-        return try run(
-            "/usr/bin/test",
+        try run(
+            "test",
             ["/proc/\(process)/cwd", "-ef", layout.data],
             accepting: [0, 1]
         ) == 0

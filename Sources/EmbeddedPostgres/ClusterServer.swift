@@ -62,7 +62,7 @@ final class ClusterServer: Sendable {
             try initialize(logger)
         }
         try prepareSocketDirectory()
-        switch try presence() {
+        switch try presenceAfterCutOff(logger) {
         case .running:
             logger.info("PostgreSQL runs already", metadata: ["data": "\(layout.data)"])
         case .absent: try launch(logger)
@@ -78,18 +78,38 @@ final class ClusterServer: Sendable {
             logger.info("PostgreSQL is left to its other users")
             return
         }
-        guard try presence() == .running else { return }
+        do throws(EmbeddedPostgresError) {
+            guard try presence() == .running else { return }
+        } catch {
+            guard case .serverSilent = error, try isCutOffHere() else { throw error }
+        }
         guard try isNamedAsHere() else {
             logger.notice("PostgreSQL is left to the container in which it runs")
             return
         }
-        try run(
-            programs.pgctl,
-            [
-                "stop", "-D", layout.data, "-m", "fast", "-w", "-t", "\(Self.stopTimeoutSeconds)",
-            ]
-        )
+        try runStop()
         logger.info("PostgreSQL has stopped")
+    }
+
+    /// Looks for the server, and first stops one that a process left to us and that nobody can
+    /// reach, because its socket is gone: it would be waited for without end.
+    private func presenceAfterCutOff(_ logger: Logger) throws(EmbeddedPostgresError) -> Presence {
+        do throws(EmbeddedPostgresError) {
+            return try presence()
+        } catch {
+            // Those who use it have connections that were made before.
+            guard case .serverSilent = error, try isCutOffHere(), users.unshareIsLast() else {
+                throw error
+            }
+        }
+        // Nobody becomes a user before we are done with the start.
+        defer { users.unlock() }
+        logger.warning(
+            "PostgreSQL does not answer at its socket and is started again",
+            metadata: ["socket": "\(layout.socket)"]
+        )
+        try runStop()
+        return try presence()
     }
 
     /// Creates the cluster under another name: a kill in the middle leaves nothing half-made.
@@ -175,10 +195,20 @@ final class ClusterServer: Sendable {
         ) == 0
     }
 
+    private func runStop() throws(EmbeddedPostgresError) {
+        try run(
+            programs.pgctl,
+            [
+                "stop", "-D", layout.data, "-m", "fast", "-w", "-t", "\(Self.stopTimeoutSeconds)",
+            ]
+        )
+    }
+
     private func runStart() throws(EmbeddedPostgresError) {
         // From here on it is held by the server and its children, until the last of them has ended.
         let life = try FileLock(path: layout.server)
-        try life.lock(within: .zero)
+        // A program that is being started elsewhere in this process has a copy for a moment.
+        try life.lock(within: .seconds(1))
         do throws(EmbeddedPostgresError) {
             try run(
                 programs.pgctl,
@@ -227,7 +257,7 @@ final class ClusterServer: Sendable {
         var path = "/"
         for part in layout.directory.split(separator: "/") {
             path += (path == "/" ? "" : "/") + part
-            let status = try run("/usr/bin/test", ["-x", path], accepting: [0, 1])
+            let status = try run("test", ["-x", path], accepting: [0, 1])
             guard status == 0 else { throw .directoryClosed(path: path, account: account.name) }
         }
     }

@@ -57,7 +57,8 @@ extension EmbeddedPostgresError: CustomStringConvertible {
             """
             A PostgreSQL server works in \(data) and does not answer at \(socket). It may be \
             starting or ending. If it was started under another path of this directory or on \
-            another machine, stop that service first.
+            another machine, stop that service first. If there is no such service, end the process \
+            that postmaster.pid there names.
             """
         case .userNameless(let user):
             """

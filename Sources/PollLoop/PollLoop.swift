@@ -107,8 +107,6 @@ package final class PollLoop: SerialExecutor {
         wake()
     }
 
-    // MARK: On the loop
-
     /// Watches `descriptor`; a second call for the same one changes its interest and handler.
     ///
     /// - Parameters:
@@ -171,8 +169,6 @@ package final class PollLoop: SerialExecutor {
     /// The number of cancelled deadlines that may stay before they are removed.
     private static let deadlinesSlack = 64
 }
-
-// MARK: - The thread
 
 extension PollLoop {
     private struct Watch {

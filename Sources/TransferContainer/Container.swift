@@ -193,7 +193,7 @@ package final class Container: Sendable {
         }
     }
 
-    /// Removes a part file that will not be published, a result, or a pack without results; one
+    /// Removes a part file that will not be renamed, a result, or a pack without results; one
     /// that is already gone is no error.
     package func removePart(at place: Place) throws(StorageError) {
         if place.isPack {
@@ -221,9 +221,9 @@ package final class Container: Sendable {
     }
 
     /// The outcome of a rename.
-    package enum Publishing {
+    package enum Renaming {
         /// The part has its final name, given by this call or an earlier one.
-        case published
+        case done
         /// There is neither a part nor a file that it could have become.
         case partLost
     }
@@ -231,14 +231,14 @@ package final class Container: Sendable {
     /// Gives a durable part file its final name, in one step that no reader sees half done.
     ///
     /// A repeated call recognises its own result by `identity`, which the part had: a file of the
-    /// same name and size may be another task's. Without `identity` it recognises no file.
-    package func publish(
+    /// same name and size may be another task's.
+    package func rename(
         _ part: Place,
-        as name: String,
+        to name: String,
         overwrite: Bool,
-        identity: FileIdentity?,
+        identity: FileIdentity,
         bytes: Int64
-    ) throws(StorageError) -> Publishing {
+    ) throws(StorageError) -> Renaming {
         do throws(StorageError) {
             return try withDirectory(part.directory) { directory throws(StorageError) in
                 try fileSystems.note(directory, in: part.directory)
@@ -254,22 +254,22 @@ package final class Container: Sendable {
         _ part: String,
         _ name: String,
         _ overwrite: Bool,
-        _ identity: FileIdentity?,
+        _ identity: FileIdentity,
         _ bytes: Int64,
         in directory: Int32
-    ) throws(StorageError) -> Publishing {
+    ) throws(StorageError) -> Renaming {
         let code =
             overwrite
             ? renameat(directory, part, directory, name)
             : clinux_rename_noreplace(directory, part, directory, name)
-        guard code != 0 else { return .published }
+        guard code != 0 else { return .done }
         let error = StorageError(operation: "renameat2", errno: errno)
         guard [ENOENT, EEXIST].contains(error.errno) else { throw error }
         var found = clinux_identity()
-        if let identity, clinux_identify(directory, name, &found) == 0,
-            FileIdentity(found) == identity, found.size == bytes
+        if clinux_identify(directory, name, &found) == 0, FileIdentity(found) == identity,
+            found.size == bytes
         {
-            return .published
+            return .done
         }
         guard error.errno == ENOENT else { throw error }
         return .partLost

@@ -72,12 +72,12 @@ package struct SecretBox: Sendable {
 
     /// Returns the bytes for the database: version, name of the key, nonce, ciphertext and tag.
     ///
-    /// The value opens only with the same `row`, which need not be secret; by default with none.
+    /// The value opens only with the same `row`, which need not be secret.
     package func seal(
         _ bytes: [UInt8],
         for purpose: Purpose,
         of tenant: TenantID,
-        in row: [UInt8] = []
+        in row: [UInt8]
     ) throws(Failure) -> [UInt8] {
         let key = keys[0]
         do {
@@ -98,7 +98,7 @@ package struct SecretBox: Sendable {
         _ sealed: [UInt8],
         for purpose: Purpose,
         of tenant: TenantID,
-        in row: [UInt8] = []
+        in row: [UInt8]
     ) throws(Failure) -> [UInt8] {
         guard sealed.count > 5, sealed[0] == Self.version else { throw .damaged }
         guard let key = keys.first(where: { $0.name.elementsEqual(sealed[1..<5]) }) else {

@@ -63,11 +63,7 @@ import TransferTestSupport
     @Test func startsServesStopsAndStartsAgain() async throws {
         try await withDirectory { directory in
             for _ in 0..<2 {
-                let cluster = try await EmbeddedCluster.start(
-                    in: directory,
-                    settings: fast,
-                    logger: logger
-                )
+                let cluster = try await start(directory)
                 #expect(try await one(cluster.url) == 1)
                 await cluster.stop()
                 await #expect(throws: PostgresError.self) { try await one(cluster.url) }
@@ -78,11 +74,7 @@ import TransferTestSupport
     /// An empty cluster would take the place of one whose disk is not mounted.
     @Test func aClusterThatIsGoneIsNotMadeAnew() async throws {
         try await withDirectory { directory in
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             await cluster.stop()
             let files = FileManager.default
             try files.moveItem(atPath: "\(directory)/postgres", toPath: "\(directory)/away")
@@ -97,11 +89,7 @@ import TransferTestSupport
 
     @Test func compressesAsFastAsTheServerCan() async throws {
         try await withDirectory { directory in
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             let row = try await row(
                 """
                 SELECT setting, 'lz4' = ANY (enumvals) AS knows_lz4 FROM pg_settings
@@ -117,8 +105,8 @@ import TransferTestSupport
 
     @Test func lastUserStopsTheServer() async throws {
         try await withDirectory { directory in
-            async let first = EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
-            async let second = EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+            async let first = start(directory)
+            async let second = start(directory)
             let (one, two) = try await (first, second)
             #expect(one.url == two.url)
             await one.stop()
@@ -132,14 +120,10 @@ import TransferTestSupport
         try await withDirectory { directory in
             do {
                 // Released without a stop: its locks go, as with a killed process.
-                _ = try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+                _ = try await start(directory)
             }
             let server = try serverID(directory)
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             #expect(try serverID(directory) == server)
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
@@ -148,21 +132,13 @@ import TransferTestSupport
 
     @Test func killedServerIsStartedAgain() async throws {
         try await withDirectory { directory in
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             let server = try serverID(directory)
             kill(server, SIGKILL)
             while FileManager.default.fileExists(atPath: "/proc/\(server)/cwd") {
                 await Task.yield()
             }
-            let again = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let again = try await start(directory)
             #expect(try await one(again.url) == 1)
             await cluster.stop()
             await again.stop()
@@ -176,11 +152,7 @@ import TransferTestSupport
         let disk = try await Ext4Disk.forTest(size: 200 << 20)
         defer { withExtendedLifetime(disk) {} }
         let directory = "\(disk.path)/data"
-        let cluster = try await EmbeddedCluster.start(
-            in: directory,
-            settings: fast,
-            logger: logger
-        )
+        let cluster = try await start(directory)
         var status = statvfs()
         #expect(statvfs(disk.path, &status) == 0)
         let free = Int(status.f_bavail * status.f_frsize)
@@ -208,35 +180,32 @@ import TransferTestSupport
         while FileManager.default.fileExists(atPath: "/proc/\(server)/cwd") {
             await Task.yield()
         }
-        let again = try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+        let again = try await start(directory)
         #expect(try await one(again.url) == 1)
         await cluster.stop()
         await again.stop()
     }
 
     /// Checks that files left by a kill are not believed when they name a process that lives, as a
-    /// killed server does until its parent reaps it.
+    /// killed server does until its parent reaps it, nor when they are empty, as after a loss of
+    /// power.
     ///
     /// The process is another server, since the server heeds those of its own account only.
-    @Test(arguments: ["postgres/postmaster.pid", "run/.s.PGSQL.5432.lock"])
-    func fileThatNamesAnotherProcessIsNotBelieved(file: String) async throws {
+    @Test(arguments: [
+        ("postgres/postmaster.pid", false), ("run/.s.PGSQL.5432.lock", false),
+        ("postgres/postmaster.pid", true),
+    ])
+    func fileThatNamesAnotherProcessIsNotBelieved(file: String, isEmpty: Bool) async throws {
         try await withDirectory { directory in
-            await (try EmbeddedCluster.start(in: directory, settings: fast, logger: logger)).stop()
-            let other = try await EmbeddedCluster.start(
-                in: "\(directory)/other",
-                settings: fast,
-                logger: logger
-            )
-            try "\(serverID("\(directory)/other"))\n\(directory)/postgres\n".write(
+            await (try start(directory)).stop()
+            let other = try await start("\(directory)/other")
+            let text = try "\(serverID("\(directory)/other"))\n\(directory)/postgres\n"
+            try (isEmpty ? "" : text).write(
                 toFile: "\(directory)/\(file)",
                 atomically: false,
                 encoding: .utf8
             )
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
             await other.stop()
@@ -246,9 +215,10 @@ import TransferTestSupport
     /// In another container, the number that the server has for itself is a stranger's.
     @Test func aServerThatAcceptsIsNotTakenForKilledAndNoStrangerIsStopped() async throws {
         try await withDirectory { directory in
+            // Before the first, which looks for its number in its file each minute.
+            let stranger = try await start("\(directory)/other")
             let first = try await start(directory)
             let server = try serverID(directory)
-            let stranger = try await start("\(directory)/other")
             try name(serverID("\(directory)/other"), in: directory)
             let second = try await start(directory)
             #expect(try await one(second.url) == 1)
@@ -293,6 +263,39 @@ import TransferTestSupport
         }
     }
 
+    /// As when `run` was cleaned, or a short directory in `/tmp`.
+    @Test func aServerWhoseSocketIsGoneIsStopped() async throws {
+        try await withDirectory { directory in
+            let layout = ClusterLayout(directory: directory)
+            let files = FileManager.default
+            let cluster = try await start(directory)
+            try files.removeItem(atPath: layout.socketDirectory)
+            await cluster.stop()
+            #expect(!files.fileExists(atPath: layout.processFile))
+            let again = try await start(directory)
+            #expect(try await one(again.url) == 1)
+            await again.stop()
+        }
+    }
+
+    @Test func aServerWhoseSocketIsGoneIsStartedAgainOnceNobodyUsesIt() async throws {
+        try await withDirectory { directory in
+            let layout = ClusterLayout(directory: directory)
+            do {
+                let first = try await start(directory)
+                let server = try serverID(directory)
+                try FileManager.default.removeItem(atPath: layout.socket)
+                await #expect(throws: EmbeddedPostgresError.self) { try await start(directory) }
+                #expect(try serverID(directory) == server)
+                // Released without a stop: its locks go, as with a killed process.
+                withExtendedLifetime(first) {}
+            }
+            let again = try await start(directory)
+            #expect(try await one(again.url) == 1)
+            await again.stop()
+        }
+    }
+
     @Test func whoMayMakeNoClusterMakesNoDirectoryEither() async throws {
         try await withDirectory { directory in
             await #expect(throws: EmbeddedPostgresError.clusterMissing(path: directory)) {
@@ -308,11 +311,7 @@ import TransferTestSupport
                 atPath: "\(directory)/postgres.unfinished/base",
                 withIntermediateDirectories: true
             )
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
         }
@@ -320,11 +319,7 @@ import TransferTestSupport
 
     @Test func deepDirectoryGetsShortSocketPath() async throws {
         try await withDirectory(depth: 5) { directory in
-            let cluster = try await EmbeddedCluster.start(
-                in: directory,
-                settings: fast,
-                logger: logger
-            )
+            let cluster = try await start(directory)
             #expect(cluster.url.contains("host='/tmp/transferd-"))
             #expect(try await one(cluster.url) == 1)
             await cluster.stop()
@@ -342,11 +337,7 @@ import TransferTestSupport
                 attributes: [.posixPermissions: 0o700]
             )
             let failure = await #expect(throws: EmbeddedPostgresError.self) {
-                try await EmbeddedCluster.start(
-                    in: "\(directory)/data",
-                    settings: fast,
-                    logger: logger
-                )
+                try await start("\(directory)/data")
             }
             #expect(failure?.description.contains("chmod o+x \(directory)") == true)
         }
@@ -375,7 +366,7 @@ import TransferTestSupport
             await #expect(
                 throws: EmbeddedPostgresError.socketDirectoryUnsafe(path: "\(directory)/run")
             ) {
-                try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+                try await start(directory)
             }
         }
     }

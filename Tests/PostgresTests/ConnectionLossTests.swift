@@ -218,11 +218,12 @@ import TransferTestSupport
             )
             _ = try await connection.execute("SELECT 1 AS one")
         }
-        while try await !watcher.execute(
-            """
+        let sessions: Query = """
             SELECT 1 AS one FROM pg_stat_activity
             WHERE application_name = \(configuration.applicationName)
             """
-        ).isEmpty {}
+        try await eventually("its session has ended") {
+            try await watcher.execute(sessions).isEmpty
+        }
     }
 }

@@ -19,13 +19,14 @@ import TransferTestSupport
 
     /// Returns once `count` backends wait for the advisory lock 7 of this test.
     private func waitUntilBlocked(_ count: Int, seenBy other: Connection) async throws {
-        while try await other.execute(
-            """
+        let blocked: Query = """
             SELECT count(*) AS count FROM pg_stat_activity
             WHERE application_name = \(TestDatabase.current.schema)
                 AND wait_event_type = 'Lock' AND wait_event = 'advisory'
             """
-        )[0].decode("count", as: Int.self) < count {}
+        try await eventually("\(count) backends wait") {
+            try await other.execute(blocked)[0].decode("count", as: Int.self) >= count
+        }
     }
 
     /// A text that ends its connection.
@@ -149,7 +150,9 @@ import TransferTestSupport
         )
         let other = try await TestDatabase.current.connection()
         // Opening the connection may take longer than a caller waits here.
-        while (try? await pool.execute("SELECT 1 AS one")) == nil {}
+        try await eventually("the pool serves") {
+            (try? await pool.execute("SELECT 1 AS one")) != nil
+        }
         _ = try await other.execute("SELECT pg_advisory_lock(\(lockKey))::text AS locked")
         let key = lockKey
         async let holder = pool.execute("SELECT pg_advisory_xact_lock(\(key))::text AS locked")
@@ -199,7 +202,9 @@ import TransferTestSupport
                 """
             )
             // Statements in flight are lost and early ones fail; then service returns.
-            while (try? await pool.execute("SELECT 1 AS one")) == nil {}
+            try await eventually("the pool serves") {
+                (try? await pool.execute("SELECT 1 AS one")) != nil
+            }
         }
     }
 
@@ -284,14 +289,14 @@ import TransferTestSupport
         let pool = TestDatabase.current.pool()
         let other = try await TestDatabase.current.connection()
         let running = Task { await pool.run() }
-        while try await backendCount(other) == 0 {}
+        try await eventually("the first is open") { try await backendCount(other) > 0 }
         running.cancel()
         await running.value
         let failure = await #expect(throws: PostgresError.self) {
             try await pool.execute("SELECT 1 AS one")
         }
         #expect(failure?.code == .poolClosed)
-        while try await backendCount(other) > 0 {}
+        try await eventually("all are closed") { try await backendCount(other) == 0 }
     }
 
     @Test func badValueCostsNoConnection() async throws {

@@ -27,6 +27,23 @@ import TransferTestSupport
         #expect(cache.use(key("a", [.int8]), inSegment: 1) == .prepare("s2"))
     }
 
+    /// Most pairs have one hash, and are told apart by what that does not read.
+    @Test(
+        arguments: [
+            ("SELECT a\(1)b", "SELECT ab\(1)"),
+            ("SELECT \(1)a\(2)", "SELECT a\(1)\(2)"),
+            ("SELECT a\(1)", "SELECT b\(1)"),
+        ] as [(Query, Query)]
+    )
+    func anotherByteOrPlaceMakesAnotherStatement(first: Query, second: Query) {
+        var cache = StatementCache(countMax: 2)
+        let types = first.binds.map(\.type)
+        let keys = [first, second].map { StatementCache.Key(text: $0.text, types: types) }
+        #expect(cache.use(keys[0], inSegment: 1) == .prepare("s1"))
+        #expect(cache.use(keys[1], inSegment: 1) == .prepare("s2"))
+        #expect(cache.use(keys[0], inSegment: 1) == .named("s1"))
+    }
+
     @Test func forgottenStatementGetsAnotherName() {
         var cache = StatementCache(countMax: 1)
         _ = cache.use(key("a"), inSegment: 1)

@@ -159,7 +159,7 @@ extension StoreVerb {
                     name: "c7",
                     form: .bearer,
                     origins: [],
-                    secret: [1]
+                    secrets: Credential.Secrets(main: Secret("a"))
                 )
                 // The tasks of `large` that have waited for it.
                 return min(world.tasks / 100 * 2, AnswerStore.continuedMax)
@@ -229,9 +229,9 @@ extension StoreVerb {
         refresh("finishRefresh") {
             _ = try await $0.credentials.finishRefresh(
                 $1,
-                accessToken: [1],
+                accessToken: Secret("a"),
                 expiresIn: nil,
-                secret: nil
+                secrets: nil
             )
         },
         refresh("failRefresh") { try await $0.credentials.failRefresh($1, because: "refused") },

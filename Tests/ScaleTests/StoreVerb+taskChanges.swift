@@ -69,7 +69,7 @@ extension StoreVerb {
             return 4
         },
         StoreVerb("cancelTask(ifAskingIn)") { stores, world in
-            _ = try await stores.decisions.cancelTask(
+            _ = try await stores.questions.cancelTask(
                 tenant: world.tenant,
                 id: world.large(.waitingToBegin),
                 ifAskingIn: .waitingToBegin
@@ -141,7 +141,7 @@ extension StoreVerb {
             return 3
         },
         StoreVerb("beginTask") { stores, world in
-            _ = try await stores.decisions.beginTask(
+            _ = try await stores.questions.beginTask(
                 tenant: world.tenant,
                 id: world.large(.waitingToBegin),
                 with: nil
@@ -156,7 +156,7 @@ extension StoreVerb {
             return try await first + stores.answers.continueAnswered()
         },
         StoreVerb("refuseChallenge") { stores, world in
-            _ = try await stores.decisions.refuseChallenge(
+            _ = try await stores.questions.refuseChallenge(
                 tenant: world.tenant,
                 id: world.large(.waitingForAuthentication)
             )
@@ -209,10 +209,10 @@ extension StoreVerb {
         _ stores: Stores,
         _ world: ScaleWorld
     ) async throws -> Int {
-        _ = try await stores.decisions.answerChallenge(
+        _ = try await stores.questions.answerChallenge(
             tenant: world.tenant,
             id: world.large(.waitingForAuthentication),
-            with: .given(.bearer, secret: [1])
+            with: .given(.bearer, Credential.Secrets(main: Secret("a")))
         )
         return min(world.tasks / 100 * 3, 1 + AnswerStore.continuedMax)
     }

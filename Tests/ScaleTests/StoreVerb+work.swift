@@ -76,12 +76,14 @@ extension StoreVerb {
             )
         },
         end("released") { _ in .released },
-        StoreVerb("beginRenames", pages: 1000) { stores, world in
+        StoreVerb("end(beginning)", pages: 1000) { stores, world in
             let claims = try await claim(stores, world)
-            let published = try await stores.completions.beginRenames(
-                claims.map { PendingRename(of: $0, result: result) }
+            let file = FileIdentity(inode: 1, bornAtNanoseconds: 1)
+            let begun = try await stores.completions.end(
+                [],
+                beginning: claims.map { PendingRename(of: $0, result: result, file: file) }
             )
-            return claims.count + 2 * published.count
+            return claims.count + 2 * begun.count
         },
         StoreVerb("recordProgress", pages: pagesOfFleet) { stores, world in
             let claims = try await claim(stores, world)
@@ -177,7 +179,7 @@ extension StoreVerb {
             return promotion.promoted + promotion.asked
         },
         StoreVerb("failUnanswered", pages: 1000) { stores, _ in
-            try await stores.decisions.failUnanswered()
+            try await stores.questions.failUnanswered()
         },
         StoreVerb("controls", pages: pagesOfFleet) { stores, world in
             let controls = try await stores.workers.controls(

@@ -53,6 +53,22 @@ import Testing
         }
     }
 
+    /// Types of others, and those within types, are not looked for.
+    @Test func whatDocumentsNameOfATypeIsThere() throws {
+        var parts: [Substring: [SourceTree.File]] = [:]
+        for file in try SourceTree.sourceFiles("swift") + SourceTree.files("Tests", "swift") {
+            for type in file.types { parts[type, default: []].append(file) }
+        }
+        for file in try SourceTree.files("docs", "md") {
+            for match in file.text.matches(of: #/`([A-Z]\w*)\.(\w+)[`(]/#) {
+                let (name, type, member) = match.output
+                guard member != "swift", let parts = parts[type] else { continue }
+                let isThere = try Regex("\\b(?:func|var|let|case|struct|enum) \(member)\\b")
+                #expect(parts.contains { $0.text.contains(isThere) }, "\(file.path): \(name)")
+            }
+        }
+    }
+
     @Test func eachRoomIsOnTheMap() throws {
         let map = try #require(
             try SourceTree.files("docs", "md").first { $0.name == "ARCHITECTURE.md" }
@@ -63,10 +79,10 @@ import Testing
                     $0.text.hasPrefix("| `") && $0.text.contains("`\(target)`")
                 }
                 let text = try #require(row, "\(target) is not on the map").text
-                for room in try SourceTree.folders("\(sources)/\(target)")
-                where room != "include" && !room.hasSuffix(".docc") {
-                    #expect(text.contains(room), "\(target)/\(room) is not on the map")
-                }
+                let rooms = text.split(separator: "|").last?.split { ", ".contains($0) } ?? []
+                let folders = try SourceTree.folders("\(sources)/\(target)")
+                    .filter { $0 != "include" && !$0.hasSuffix(".docc") }
+                #expect(Set(rooms.map(String.init)) == Set(folders), "the rooms of \(target)")
             }
         }
     }

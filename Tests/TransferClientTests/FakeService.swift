@@ -226,6 +226,12 @@ extension FakeService: TransferSessionDelegate {
 
     func urlSession(
         _ session: TransferSession,
+        task: TransferTask?,
+        didFailWithoutEnding error: TransferError
+    ) async { if let code = error.problem?.code { note("not ended: \(code.rawValue)") } }
+
+    func urlSession(
+        _ session: TransferSession,
         didBecomeInvalidWithError error: TransferError?
     ) async { note("invalid") }
 

@@ -33,7 +33,7 @@ import TransferClient
     }
 
     @Test(arguments: [
-        "ftp://x", "nourl", "http://", "https:///a", "", "x:80", "http://a:0", "http://a:65536",
+        "ftp://x", "nourl", "http://", "https:///a", "x:80", "http://a:0", "http://a:65536",
         "http://a:99999", "http://a:99999999999999999999", "http://a?x", "http://a#x",
         "http://user@a", "http://user:word@a",
     ])
@@ -48,6 +48,13 @@ import TransferClient
             )
         }
         #expect(refused.code == .misconfigured && refused.message.contains("http://"))
+    }
+
+    @Test func aContextHasAnAddress() throws {
+        let error = try #require(throws: (any Error).self) {
+            _ = try Transferctl.parseAsRoot(["contexts", "add", "b", ""])
+        }
+        #expect(Transferctl.exitCode(for: error) == .validationFailure)
     }
 
     @Test(arguments: ["tdk_a\rb", "tdk_a\nb", "tdk_a\0b", "tdk_a b", "tdk_é", "\r\n"])

@@ -33,12 +33,17 @@ final class ActiveTransfer {
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
+    private var framing = FramingBound()
     /// Whether the sink drops the body, whose length then does not matter.
     private var isBodyDropped = false
     /// Where the sockets of all transfers are entered.
     let sockets: OpenSockets
     /// The sockets that were opened for this transfer.
     private(set) var openedSockets: [Int32] = []
+    /// The socket of the connection, as libcurl told it last.
+    var socket: Int32?
+    /// The `errno` with which the last socket could not be made; 0 when none was refused.
+    var socketError: Int32 = 0
     /// The connection of the request, and how much that had received before it.
     var connection: (place: OpenSockets.Connection, bytesBefore: Int64)?
     /// Whether it has connections of its own only.
@@ -68,6 +73,8 @@ final class ActiveTransfer {
     var speed: SpeedWatch
     /// The pacing that holds each direction to its rate, with the directions that it has paused.
     var pacing: Pacing
+    /// Whether a response with this version may be paused; see ``CurlRequest/HTTPVersion``.
+    let canBePaused: Bool
     private var upload: Upload
 
     /// The settings of a request that are still needed while it runs.
@@ -183,23 +190,11 @@ final class ActiveTransfer {
         }
     }
 
-    /// Whether a response with this version may be paused; see ``CurlRequest/HTTPVersion``.
-    let canBePaused: Bool
-
     /// Whether every address was denied, which is not the same failure as a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
 
     /// Whether an address of the host was denied.
     var isAddressDenied: Bool { isRouteNarrowed || addressesDenied > 0 }
-
-    /// The socket of the connection, as libcurl told it last.
-    var socket: Int32?
-    private var framing = FramingBound()
-
-    /// The `errno` with which the last socket could not be made; 0 when none was refused.
-    var socketError: Int32 = 0
-
-    // MARK: What the callbacks do
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         let now = ContinuousClock.now

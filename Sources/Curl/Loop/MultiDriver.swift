@@ -62,8 +62,6 @@ import Foundation
         else { throw CurlError(.outOfMemory) }
     }
 
-    // MARK: Verbs
-
     func start(_ id: UInt64, _ request: CurlRequest, sink: any CurlSink) {
         watchTurns()
         do throws(CurlError) {
@@ -162,8 +160,6 @@ import Foundation
         if let turnTimer { loop.cancel(turnTimer) }
     }
 
-    // MARK: Turns
-
     private func watchTurns() {
         guard turnTimer == nil else { return catchUp() }
         turns = TurnWatch(at: .now)
@@ -188,8 +184,6 @@ import Foundation
         for transfer in transfers.values { transfer.excuse(gap, at: now) }
         for id in waiting.keys { waiting[id]?.deadline += gap }
     }
-
-    // MARK: libcurl's requests
 
     fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
         guard what != CURL_POLL_REMOVE else { return loop.deregister(socket) }
@@ -266,8 +260,6 @@ import Foundation
         }
     }
 
-    // MARK: Rates
-
     private func pauseDebtors() {
         for transfer in debtors.take() where transfers[transfer.id] != nil { pace(transfer) }
     }
@@ -305,8 +297,6 @@ import Foundation
         pace(transfer)
         pauseDebtors()
     }
-
-    // MARK: Transfers
 
     private func arm(_ transfer: ActiveTransfer) {
         let id = transfer.id

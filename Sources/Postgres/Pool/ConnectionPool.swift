@@ -326,7 +326,7 @@ extension ConnectionPool {
         case .resume(let continuation, let handover):
             continuation.resume(returning: handover)
         case .retry(let failureCount):
-            let delay = backoff.delay(failureCount: failureCount, chance: .random(in: 0...1))
+            let delay = backoff.delay(failureCount: failureCount)
             after(delay) { pool in pool.perform { $0.machine.retryDue() } }
         case .close(let connection):
             // Not structured: nobody waits for a connection that came too late.

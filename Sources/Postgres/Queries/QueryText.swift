@@ -48,6 +48,8 @@ struct QueryText: Sendable {
 }
 
 extension QueryText: Hashable {
+    /// Compares all bytes at once: each statement that is sent is compared, some of 15 KB, and the
+    /// comparison of arrays goes byte by byte.
     static func == (left: QueryText, right: QueryText) -> Bool {
         guard left.bytes.count == right.bytes.count, left.places == right.places else {
             return false

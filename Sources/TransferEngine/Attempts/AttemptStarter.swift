@@ -28,6 +28,12 @@ final class AttemptStarter: Sendable {
     /// Called when a download has something that should be stored soon.
     private let onCheckpoint: @Sendable () -> Void
 
+    /// A wait, and its claim as far as that has been looked up.
+    private struct Waiting {
+        let wait: AttemptWait
+        let claim: TaskClaim
+    }
+
     init(
         stores: EngineStores,
         identity: WorkerIdentity,
@@ -81,7 +87,7 @@ final class AttemptStarter: Sendable {
                 start(claim)
                 continue
             }
-            let wait = AttemptWait(claim) { [self] in end($0) {} }
+            let wait = AttemptWait(claim) { [self] in replace($0) {} }
             guard admit(wait) else { continue }
             if claim.isIdempotent { repeatable.append(wait) } else { unrepeatable.append(wait) }
         }
@@ -105,50 +111,76 @@ final class AttemptStarter: Sendable {
         await lookUp(waits)
     }
 
+    /// Looks up what the database knows of the tasks, and starts the attempts that may start.
     private func lookUp(_ waits: [AttemptWait]) async {
-        var waits = waits
-        var claims = waits.map(\.claim)
+        let found: [Waiting]
         do throws(StoreError) {
-            if claims.contains(where: { $0.resumableUpload != nil }) {
-                claims = try await stores.uploadResources.resources(of: claims)
-            }
-            if claims.contains(where: { $0.request.copiedTask != nil }) {
-                claims = try await stores.copies.sendingResults(claims)
-            }
-            if claims.contains(where: \.hasMirrors) {
-                let places = try await stores.mirrors.places(of: claims.filter(\.hasMirrors))
-                for index in claims.indices { claims[index].turn(to: places[claims[index].task]) }
-            }
-            if claims.contains(where: { $0.request.sourceHostKey != nil }) {
-                let current = try await stores.pauses.pauses()
-                for (wait, claim) in zip(waits, claims) where claim.hasPausedSource(current) {
-                    putOff(wait, claim)
-                }
-                waits.removeAll { $0.claim.hasPausedSource(current) }
-                claims.removeAll { $0.hasPausedSource(current) }
-            }
-            let tested = claims.filter(\.isForTests)
-            if !tested.isEmpty {
-                let failures = try await stores.testHooks.takeFailures(of: tested)
-                for (wait, claim) in zip(waits, claims) {
-                    if let wanted = failures[claim.task] { fail(wait, claim, wanted.failure) }
-                }
-                waits.removeAll { failures[$0.claim.task] != nil }
-                claims.removeAll { failures[$0.task] != nil }
-            }
+            let claims = try await lookedUp(waits.map(\.claim))
+            found = try await startable(zip(waits, claims).map { Waiting(wait: $0, claim: $1) })
         } catch {
             logger.debug("attempts not looked up", metadata: ["error": "\(error)"])
+            // Those that have ended already stay so.
             for wait in waits { settle(wait, .release) }
             return
         }
-        await credentials.resolve(claims) { [self, waits] index, finding in
-            settle(waits[index], finding)
+        await credentials.resolve(found.map(\.claim)) { [self] index, finding in
+            settle(found[index].wait, finding)
+        }
+    }
+
+    /// Returns the claims with their upload resources, results to be copied and mirrors.
+    private func lookedUp(_ claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
+        var claims = claims
+        if claims.contains(where: { $0.resumableUpload != nil }) {
+            claims = try await stores.uploadResources.resources(of: claims)
+        }
+        if claims.contains(where: { $0.request.copiedTask != nil }) {
+            claims = try await stores.copies.sendingResults(claims)
+        }
+        if claims.contains(where: \.hasMirrors) {
+            let places = try await stores.mirrors.places(of: claims.filter(\.hasMirrors))
+            for index in claims.indices { claims[index].turn(to: places[claims[index].task]) }
+        }
+        return claims
+    }
+
+    /// Ends the attempts of copies of which nothing is to be asked of the source now, and those that a
+    /// test of a client wants to fail.
+    ///
+    /// - Returns: the others.
+    private func startable(_ waiting: [Waiting]) async throws(StoreError) -> [Waiting] {
+        var waiting = waiting
+        if waiting.contains(where: { $0.claim.request.sourceHostKey != nil }) {
+            let current = try await stores.pauses.pauses()
+            waiting = sifted(waiting) { claim in
+                claim.hasPausedSource(current) ? judge.outcome(ofPausedSourceOf: claim) : nil
+            }
+        }
+        let tested = waiting.map(\.claim).filter(\.isForTests)
+        if !tested.isEmpty {
+            let failures = try await stores.testHooks.takeFailures(of: tested)
+            waiting = sifted(waiting) { claim in
+                failures[claim.task].map { judge.outcome(ofWanted: $0.failure, claim) }
+            }
+        }
+        return waiting
+    }
+
+    /// Ends the attempts that have an outcome, each in place of its wait, and returns the others.
+    private func sifted(
+        _ waiting: [Waiting],
+        by outcome: (TaskClaim) -> AttemptOutcome?
+    ) -> [Waiting] {
+        waiting.filter { attempt in
+            guard let outcome = outcome(attempt.claim) else { return true }
+            replace(attempt.wait) { finish(attempt.claim, outcome) }
+            return false
         }
     }
 
     /// Takes the slot from a wait, and has `proceed` put something in its place unless its attempt
     /// was taken away; does nothing when the wait has ended.
-    private func end(_ wait: AttemptWait, _ proceed: () -> Void) {
+    private func replace(_ wait: AttemptWait, _ proceed: () -> Void) {
         guard wait.takeEnd() else { return }
         // The completer counts it while neither its slot nor an entry may stand for it.
         completer.expect()
@@ -161,28 +193,18 @@ final class AttemptStarter: Sendable {
         bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
             // The next attempt of its task is already waiting.
-            end(claim, .released)
+            finish(claim, .released)
             start(postponed)
         } else if wait.isAbandoned {
-            end(claim, .released)
+            finish(claim, .released)
         } else {
             proceed()
         }
     }
 
-    /// Ends an attempt in place of its wait, as a test of a client wants it.
-    private func fail(_ wait: AttemptWait, _ claim: TaskClaim, _ failure: TransferFailure) {
-        end(wait) { end(claim, judge.outcome(ofWanted: failure, claim)) }
-    }
-
-    /// Ends an attempt in place of its wait, because nothing is to be asked of the copy's source now.
-    private func putOff(_ wait: AttemptWait, _ claim: TaskClaim) {
-        end(wait) { end(claim, judge.outcome(ofPausedSourceOf: claim)) }
-    }
-
     /// Replaces the wait by its attempt, or ends it.
     private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
-        end(wait) { proceed(with: finding, wait.claim) }
+        replace(wait) { proceed(with: finding, wait.claim) }
     }
 
     /// Starts the attempt of a claim, or ends it.
@@ -203,7 +225,7 @@ final class AttemptStarter: Sendable {
             outcome = judge.waitingOut(failure, claim, remaining: remaining)
         case .release: outcome = .released
         }
-        end(claim, outcome)
+        finish(claim, outcome)
     }
 
     /// Starts an attempt with the credential that it may show.
@@ -216,7 +238,7 @@ final class AttemptStarter: Sendable {
             return
         }
         if let wait = reachability.wait(before: claim) {
-            return end(claim, judge.outcome(ofWaiting: wait, forHostOf: claim))
+            return finish(claim, judge.outcome(ofWaiting: wait, forHostOf: claim))
         }
         // Another worker may have the task as soon as this one cannot be sure that others consider
         // it alive.
@@ -269,7 +291,7 @@ final class AttemptStarter: Sendable {
         } catch {
             reachability.forget(claim)
             let remaining = claim.timeoutForResource - claim.elapsed
-            end(claim, judge.decision(after: error, claim, remaining: remaining))
+            finish(claim, judge.decision(after: error, claim, remaining: remaining))
         }
     }
 
@@ -282,12 +304,12 @@ final class AttemptStarter: Sendable {
         bandwidth.remove(attempt.claim.fence)
         let claim = attempt.claim
         reachability.forget(claim)
-        end(claim, .released)
+        finish(claim, .released)
         return false
     }
 
     /// Ends a claim for which nothing runs.
-    private func end(_ claim: TaskClaim, _ outcome: AttemptOutcome) {
+    private func finish(_ claim: TaskClaim, _ outcome: AttemptOutcome) {
         judge.end(claim, outcome)
         fairShare.with { $0.ended(claim.fence, bytes: 0) }
     }

@@ -2,8 +2,8 @@ import Curl
 import Synchronization
 import TransferModel
 
-/// A stand-in for an attempt that waits for the database before it starts, for its credential or
-/// until its claim is durable: it has a slot and can be stopped, which ends it at once.
+/// A stand-in for an attempt that waits for what the database has to say before it starts: it has a
+/// slot and can be stopped, which ends it at once.
 final class AttemptWait: TransferAttempt {
     let claim: TaskClaim
     let connections = Connections()

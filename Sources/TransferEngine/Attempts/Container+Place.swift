@@ -31,14 +31,6 @@ extension Container.Place {
             tenant: pendingRename.tenant
         )
     }
-
-    /// Creates the place of a pending rename's final file.
-    init(of pendingRename: PendingRename) {
-        self.init(
-            ResultLocation.path(of: pendingRename.task, destination: pendingRename.destination),
-            tenant: pendingRename.tenant
-        )
-    }
 }
 
 extension Container {

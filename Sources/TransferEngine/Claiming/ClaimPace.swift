@@ -21,7 +21,7 @@ package struct ClaimPace: Sendable {
     private var before: [TenantID: Int] = [:]
     /// The tenants with many tasks, each with the time until which it counts as one.
     private var busyUntil: [TenantID: ContinuousClock.Instant] = [:]
-    private var isRestPlanned = false
+    private var isWakePlanned = false
 
     package init(
         beside presence: TenantPresence,
@@ -65,13 +65,13 @@ package struct ClaimPace: Sendable {
         limit.adapt(to: processors(), inHand: count(of: most), at: now)
     }
 
-    /// Returns the time after which tenants may begin more, if any has begun as many as it may; once
-    /// for each period.
-    mutating func takeRest(at now: ContinuousClock.Instant) -> Duration? {
-        guard !isRestPlanned, begun.values.contains(where: { $0 >= limit.value }) else {
+    /// Returns the time after which to wake the loop because tenants may begin more, if any has begun
+    /// as many as it may; once for each period.
+    mutating func takeWakeUp(at now: ContinuousClock.Instant) -> Duration? {
+        guard !isWakePlanned, begun.values.contains(where: { $0 >= limit.value }) else {
             return nil
         }
-        isRestPlanned = true
+        isWakePlanned = true
         return max(.zero, start + Self.period - now)
     }
 
@@ -86,6 +86,6 @@ package struct ClaimPace: Sendable {
         begun = [:]
         busyUntil = busyUntil.filter { $0.value > now }
         start = now
-        isRestPlanned = false
+        isWakePlanned = false
     }
 }

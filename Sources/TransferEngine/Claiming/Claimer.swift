@@ -25,7 +25,7 @@ struct Claimer {
     /// meanwhile the tasks claimed ahead start.
     private static let gatherInterval: Duration = .milliseconds(8)
     /// The same while there may be tasks of others, who have none claimed ahead.
-    private static let newsInterval: Duration = .milliseconds(2)
+    private static let addedInterval: Duration = .milliseconds(2)
     /// The maximum number of tasks asked for at once.
     private static let claimMax = 256
     /// The longest time it claims without attending to anything else.
@@ -40,7 +40,7 @@ struct Claimer {
         while !Task.isCancelled {
             await signal.wait()
             if active.count > 0 {
-                let interval = signal.hasNews ? Self.newsInterval : Self.gatherInterval
+                let interval = signal.hasAdded ? Self.addedInterval : Self.gatherInterval
                 do { try await Task.sleep(for: interval) } catch { return }
             }
             do throws(StoreError) {
@@ -48,9 +48,12 @@ struct Claimer {
                 active.beginWaiting(in: fairShare.with { $0.shards })
                 try await fill(&queue, &pace)
                 giveWay()
-                wakeAfterRest(&queue)
-                // Otherwise what waits for its period would wait for whatever wakes the loop next.
-                if let rest = pace.takeRest(at: .now) { wake(after: rest) }
+                // Otherwise what has to wait would wait for whatever wakes the loop next.
+                let wakeUps = [
+                    queue.takeWakeUp(at: .now), pace.takeWakeUp(at: .now),
+                    fairShare.with { $0.takeWakeUp() },
+                ]
+                for delay in wakeUps.compactMap(\.self) { wake(after: delay) }
             } catch {
                 // The next poll tries again; until then nothing is lost, only delayed.
                 logger.debug("claim failed", metadata: ["error": "\(error)"])
@@ -117,22 +120,13 @@ struct Claimer {
     /// Gives back attempts whose places others have waited for in vain.
     private func giveWay() {
         let unconnected = fairShare.with(\.isShared) ? active.unconnected : []
-        let (fences, rest) = fairShare.with { share in
-            (share.givingWay(unconnected: unconnected), share.takeRest())
-        }
-        if !fences.isEmpty {
-            logger.info(
-                "attempts gave way to other tenants",
-                metadata: ["count": "\(fences.count)"]
-            )
-            active.abandon(active.attempts(fences))
-        }
-        if let rest { wake(after: rest) }
-    }
-
-    /// Plans a wake-up for the time when a postponed look is allowed.
-    private func wakeAfterRest(_ queue: inout QueueScan) {
-        if let rest = queue.takeRest(at: .now) { wake(after: rest) }
+        let fences = fairShare.with { $0.givingWay(unconnected: unconnected) }
+        guard !fences.isEmpty else { return }
+        logger.info(
+            "attempts gave way to other tenants",
+            metadata: ["count": "\(fences.count)"]
+        )
+        active.abandon(active.attempts(fences))
     }
 
     private func wake(after pause: Duration) {

@@ -77,7 +77,7 @@ struct FairShare {
     /// The tenants waiting for a first connection to a host, each with the time since which it has
     /// waited.
     var newcomers: [Newcomer: ContinuousClock.Instant] = [:]
-    /// The time for which ``takeRest(at:)`` has had a look planned.
+    /// The time for which ``takeWakeUp(at:)`` has had a look planned.
     var nextLookAt: ContinuousClock.Instant?
     var waiting: [Flow: Waiting] = [:]
     /// The flows that gave a claim too few tasks and whose tenants have a task limit; their

@@ -36,9 +36,9 @@ struct QueueScan {
         (isStale || position != nil) && now >= restsUntil || isPolled && now >= pollRestsUntil
     }
 
-    /// Returns how long a look has to wait although there is something to look for; once for each
-    /// rest.
-    mutating func takeRest(at now: ContinuousClock.Instant) -> Duration? {
+    /// Returns the time after which to wake the loop for a look that has to wait although there is
+    /// something to look for; once for each rest.
+    mutating func takeWakeUp(at now: ContinuousClock.Instant) -> Duration? {
         guard isStale || position != nil, now < restsUntil, !isWakePlanned else { return nil }
         isWakePlanned = true
         return restsUntil - now

@@ -3,21 +3,21 @@ import Synchronization
 /// The signal that wakes the claiming loop.
 final class QueueSignal: Sendable {
     private let signal = WakeSignal()
-    private let isNews = Atomic(true)
-    private let isTime = Atomic(false)
+    private let isAdded = Atomic(true)
+    private let isPolled = Atomic(false)
 
     /// Signals that a slot has become free.
     func freed() { signal.signal() }
 
     /// Signals that there may be tasks of flows that had none.
     func added() {
-        isNews.store(true, ordering: .releasing)
+        isAdded.store(true, ordering: .releasing)
         signal.signal()
     }
 
     /// Signals that it is time to look, even without a notification.
     func polled() {
-        isTime.store(true, ordering: .releasing)
+        isPolled.store(true, ordering: .releasing)
         signal.signal()
     }
 
@@ -25,11 +25,11 @@ final class QueueSignal: Sendable {
     func wait() async { await signal.wait() }
 
     /// Whether ``takeAdded()`` has something to take.
-    var hasNews: Bool { isNews.load(ordering: .acquiring) }
+    var hasAdded: Bool { isAdded.load(ordering: .acquiring) }
 
     /// Whether tasks were added since the last call.
-    func takeAdded() -> Bool { isNews.exchange(false, ordering: .acquiringAndReleasing) }
+    func takeAdded() -> Bool { isAdded.exchange(false, ordering: .acquiringAndReleasing) }
 
     /// Whether it became time to look since the last call.
-    func takePolled() -> Bool { isTime.exchange(false, ordering: .acquiringAndReleasing) }
+    func takePolled() -> Bool { isPolled.exchange(false, ordering: .acquiringAndReleasing) }
 }

@@ -9,12 +9,12 @@ import TransferStore
 /// made durable, and then the database is told which file is whose result.
 ///
 /// A file with a destination is permanently claimed in the database, renamed, and only then
-/// reported completed. This order makes a crash at any point harmless: before `beginRenames`
-/// commits, the attempt is simply run again; after it, whichever worker finds the pending rename's
-/// row repeats the rename, which is idempotent.
+/// reported completed. This order makes a crash at any point harmless: before its pending
+/// rename is committed, the attempt is simply run again; after it, whichever worker finds that row
+/// repeats the rename, which is idempotent.
 ///
 /// Two loops take turns, and each takes at once all that the other has left meanwhile. A flush of
-/// the file system makes new files durable, and also the names of published files; a transaction
+/// the file system makes new files durable, and also the names of renamed files; a transaction
 /// claims the new files and ends the renamed ones. So a file waits for two of each, or for one when
 /// it has no destination, and bears its share of their cost. Where many attempts end, turns are
 /// gathered; where few do, nobody waits. Files are flushed and renamed on a separate thread because
@@ -179,16 +179,16 @@ final class AttemptCompleter: Sendable {
     ///
     /// - Returns: the tasks that were changed.
     func change(_ steps: [CompletionStep]) async throws(StoreError) -> Set<TaskID> {
-        try await writer.completions.beginRenames(
-            steps.compactMap(\.pendingRename),
-            ending: steps.compactMap(\.attemptEnd)
+        try await writer.completions.end(
+            steps.compactMap(\.attemptEnd),
+            beginning: steps.compactMap(\.pendingRename)
         )
     }
 
-    /// Continues after the database has stored steps: renames the published files and settles the
-    /// part files.
+    /// Continues after the database has stored steps: has the files of the renames that have begun
+    /// renamed, and settles the part files.
     func ended(_ steps: [CompletionStep], changed: Set<TaskID>) async {
-        var published: [PendingRename] = []
+        var begun: [PendingRename] = []
         var stale: [(task: TaskID, part: Part)] = []
         var unwanted: [(fence: Fence, place: Container.Place)] = []
         var attemptEnds: [AttemptEnd] = []
@@ -199,7 +199,7 @@ final class AttemptCompleter: Sendable {
             switch step {
             case .rename(let pendingRename, let file):
                 if isChanged {
-                    published.append(pendingRename)
+                    begun.append(pendingRename)
                 } else {
                     stale.append((step.task, .file(file)))
                 }
@@ -226,7 +226,7 @@ final class AttemptCompleter: Sendable {
         if !attemptEnds.isEmpty { onEnded(attemptEnds.contains { $0.outcome.isBackInQueue }) }
         await partFiles.settle(stale)
         await partFiles.discard(unwanted)
-        entries.append(contentsOf: published.map { .pendingRename($0) })
-        finished(steps.count - published.count)
+        entries.append(contentsOf: begun.map { .pendingRename($0) })
+        finished(steps.count - begun.count)
     }
 }

@@ -102,7 +102,7 @@ struct AttemptJudge {
         }
     }
 
-    /// Publishes a complete file whose checksums are right.
+    /// Submits a complete file whose checksums are right.
     private func finish(_ download: EndedDownload, _ part: Part, _ result: TransferResult) {
         func settle(_ failure: TransferFailure?) {
             guard let failure else {

@@ -16,13 +16,13 @@ extension ResultFiles {
     /// - Returns: the errors by task, and the error of the names.
     func makeDurable(
         _ parts: [(part: Part, pendingRename: PendingRename)],
-        _ published: [PendingRename]
+        _ renamed: [PendingRename]
     ) -> (errors: [TaskID: StorageError], undurable: StorageError?) {
         // Results in one pack become durable together.
         let packs = packs(of: parts)
         let fileCount = packs.count + parts.count { $0.part.file != nil }
         // Collected only where there are so few files that each is made durable by itself.
-        let directories = fileCount > Self.singleSyncMax ? [] : homes(parts, published, packs)
+        let directories = fileCount > Self.singleSyncMax ? [] : homes(parts, renamed, packs)
         var errors: [TaskID: StorageError] = [:]
         var undurable: StorageError?
         if fileCount + directories.count > Self.singleSyncMax {
@@ -89,11 +89,11 @@ extension ResultFiles {
     /// The directories in which files have received their final name.
     private func homes(
         _ parts: [(part: Part, pendingRename: PendingRename)],
-        _ published: [PendingRename],
+        _ renamed: [PendingRename],
         _ packs: [Pack]
     ) -> Set<String> {
         let staying = parts.filter { $0.pendingRename.destination == nil }
-        return Set(published.map { Container.Place(partOf: $0).directory })
+        return Set(renamed.map { Container.Place(partOf: $0).directory })
             .union(staying.compactMap(\.part.file?.place.directory))
             .union(packs.compactMap(\.newDirectory))
     }

@@ -42,7 +42,7 @@ actor ResultFiles {
     /// Closes all packs, for no attempt is left.
     func closePacks() { packs.close() }
 
-    /// Makes files durable, renames published files and makes their names durable.
+    /// Makes files durable, renames those of pending renames and makes their names durable.
     ///
     /// - Returns: what the database has to be told of them, and the pending renames that have to
     ///   wait.
@@ -52,13 +52,13 @@ actor ResultFiles {
         var next: [CompletionStep] = []
         var waiting: [PendingRename] = []
         var parts: [(part: Part, pendingRename: PendingRename)] = []
-        var published: [PendingRename] = []
+        var renamed: [PendingRename] = []
         for entry in batch {
             switch entry {
             case .part(let part, let pendingRename): parts.append((part, pendingRename))
             case .pendingRename(let pendingRename):
                 switch rename(pendingRename) {
-                case .done: published.append(pendingRename)
+                case .done: renamed.append(pendingRename)
                 case .wait: waiting.append(pendingRename)
                 case .end(let step): next.append(step)
                 }
@@ -67,7 +67,7 @@ actor ResultFiles {
             case .abandoned(let part): await partFiles.remove(part)
             }
         }
-        let (errors, undurable) = makeDurable(parts, published)
+        let (errors, undurable) = makeDurable(parts, renamed)
         for (part, pendingRename) in parts {
             let isStaying = pendingRename.destination == nil
             if let error = errors[pendingRename.task] ?? (isStaying ? undurable : nil) {
@@ -81,9 +81,9 @@ actor ResultFiles {
         if let undurable {
             _ = failure(of: undurable)
             // The files have their names, but the names are not durable yet.
-            return (next, waiting + published)
+            return (next, waiting + renamed)
         }
-        next += published.map { pendingRename in
+        next += renamed.map { pendingRename in
             .end(
                 AttemptEnd(
                     task: pendingRename.task,
@@ -105,8 +105,8 @@ actor ResultFiles {
         return failure
     }
 
-    /// Returns the step that publishes a durable file with the identity by which it will be known
-    /// at its destination.
+    /// Returns the step that begins the rename of a durable file, with the identity by which it
+    /// will be known at its destination.
     private func identified(_ pendingRename: PendingRename, _ file: PartFile) -> CompletionStep {
         var pendingRename = pendingRename
         do throws(StorageError) {
@@ -129,32 +129,31 @@ actor ResultFiles {
 
     /// Gives a file its final name.
     private func rename(_ pendingRename: PendingRename) -> Renaming {
+        let again = AttemptEnd(
+            task: pendingRename.task,
+            fence: pendingRename.fence,
+            outcome: .requeued
+        )
+        // None begins without them.
+        guard let destination = pendingRename.destination, let file = pendingRename.file else {
+            return .end(.end(again, part: nil))
+        }
         do throws(StorageError) {
-            let publishing = try container.publish(
+            let renaming = try container.rename(
                 Container.Place(partOf: pendingRename),
-                as: Container.Place(of: pendingRename).name,
-                overwrite: pendingRename.destination?.overwrite ?? true,
-                identity: pendingRename.file,
+                to: Container.Place(destination.path, tenant: pendingRename.tenant).name,
+                overwrite: destination.overwrite,
+                identity: file,
                 bytes: pendingRename.result.bytesReceived
             )
-            switch publishing {
-            case .published: return .done
-            case .partLost:
-                return .end(
-                    .end(
-                        AttemptEnd(
-                            task: pendingRename.task,
-                            fence: pendingRename.fence,
-                            outcome: .requeued
-                        ),
-                        part: nil
-                    )
-                )
+            switch renaming {
+            case .done: return .done
+            case .partLost: return .end(.end(again, part: nil))
             }
         } catch {
             var failure = container.failure(of: error, isChosen: true)
-            if failure.code == .destinationCollision, let path = pendingRename.destination?.path {
-                failure = .destinationCollision(at: path)
+            if failure.code == .destinationCollision {
+                failure = .destinationCollision(at: destination.path)
             }
             if let shortage = failure.shortage {
                 shortages.note(shortage)

@@ -2,11 +2,9 @@ import Curl
 import Foundation
 import Logging
 import TransferModel
-import TransferSecrets
 import TransferStore
 
-/// The actor that finds and opens the credentials that claims are to show, and keeps access tokens
-/// fresh.
+/// The actor that finds what claims show of their credentials, and keeps access tokens fresh.
 actor CredentialKeeper {
     /// The outcome of looking up a claim's credential.
     enum Finding: Sendable {
@@ -34,8 +32,6 @@ actor CredentialKeeper {
         case fresh(Secret, version: Int64, isNew: Bool)
         case refused(String)
         case unavailable(TransferFailure)
-        /// This service cannot open it.
-        case unreadable(String)
         /// This service could not obtain it.
         case delayed(String)
         /// This worker could not ask or may not, and nothing is known.
@@ -52,7 +48,6 @@ actor CredentialKeeper {
     }
 
     private let store: CredentialStore
-    private let box: SecretBox?
     private let curl: CurlLoop
     private let identity: WorkerIdentity
     private let egress: EgressGuard
@@ -63,14 +58,12 @@ actor CredentialKeeper {
 
     init(
         store: CredentialStore,
-        box: SecretBox?,
         curl: CurlLoop,
         identity: WorkerIdentity,
         egress: EgressGuard,
         logger: Logger
     ) {
         self.store = store
-        self.box = box
         self.curl = curl
         self.identity = identity
         self.egress = egress
@@ -122,9 +115,6 @@ actor CredentialKeeper {
             return .begin(claim)
         case .refused(let why): return .ask(.unusable(why))
         case .unavailable(let failure): return .retry(failure)
-        case .unreadable(let why):
-            let credential = stored.credential
-            return await finding(ofUnreadable: credential.id, of: credential.tenant, because: why)
         case .delayed(let why): return .waitOut(TransferFailure(.couldNotConnect, why))
         // The task is claimed again, and then what is there now is found.
         case .unasked, .outdated: return .release
@@ -151,22 +141,13 @@ actor CredentialKeeper {
 
     /// Returns the secret to show.
     private nonisolated func token(of stored: StoredCredential) async -> Token {
-        guard let box else { return .unreadable("there is no key to open credentials with") }
-        let tenant = stored.credential.tenant
-        do throws(SecretBox.Failure) {
-            guard stored.credential.form.kind == .oauth2RefreshToken else {
-                let secrets = try box.openSecrets(stored.secret, of: tenant)
-                return .fresh(secrets.main, version: stored.version, isNew: false)
-            }
-            if let sealed = stored.accessToken, stored.isFresh(Self.expiryMargin) {
-                let bytes = try box.open(sealed, for: .accessToken, of: tenant)
-                let token = Secret(String(decoding: bytes, as: UTF8.self))
-                return .fresh(token, version: stored.version, isNew: false)
-            }
-        } catch {
-            return .unreadable("\(error)")
+        guard stored.credential.form.kind == .oauth2RefreshToken else {
+            return .fresh(stored.secrets.main, version: stored.version, isNew: false)
         }
-        return await refreshed(stored, box)
+        if let token = stored.accessToken, stored.isFresh(Self.expiryMargin) {
+            return .fresh(token, version: stored.version, isNew: false)
+        }
+        return await refreshed(stored)
     }
 
     /// Whether no credential is being refreshed.
@@ -176,22 +157,22 @@ actor CredentialKeeper {
     ///
     /// A claim that has found a replaced credential waits for none of the former: that may be
     /// another account, for other origins.
-    private func refreshed(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+    private func refreshed(_ stored: StoredCredential) async -> Token {
         let key = Refreshed(id: stored.credential.id, version: stored.version)
         if let running = refreshes[key] { return await running.value }
-        let task = Task { await refresh(stored, box) }
+        let task = Task { await refresh(stored) }
         refreshes[key] = task
         let token = await task.value
         refreshes[key] = nil
         return token
     }
 
-    private nonisolated func refresh(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+    private nonisolated func refresh(_ stored: StoredCredential) async -> Token {
         var stored = stored
         do {
             for _ in 0..<Self.pollsMax {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
-                if try await store.beginRefresh(stored) { return await ask(stored, box) }
+                if try await store.beginRefresh(stored) { return await ask(stored) }
                 try await Task.sleep(for: Self.pollInterval)
                 guard let now = try await store.storedCredential(stored.credential.id),
                     now.isRefreshed(stored)
@@ -205,24 +186,17 @@ actor CredentialKeeper {
         return .delayed("Another instance has been refreshing the credential for too long.")
     }
 
-    private nonisolated func ask(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+    private nonisolated func ask(_ stored: StoredCredential) async -> Token {
         let tenant = stored.credential.tenant
-        let secrets: Credential.Secrets
-        do throws(SecretBox.Failure) {
-            secrets = try box.openSecrets(stored.secret, of: tenant)
-        } catch {
-            await leave(stored)
-            return .unreadable("\(error)")
-        }
         do {
             guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
                 return .outdated
             }
-            guard let answer = await answer(of: endpoint, secrets, for: tenant) else {
+            guard let answer = await answer(of: endpoint, stored.secrets, for: tenant) else {
                 await leave(stored)
                 return .unasked
             }
-            return try await keep(answer, of: stored, secrets, box)
+            return try await keep(answer, of: stored)
         } catch {
             // If the endpoint has already answered, a refresh token for a single use is lost.
             logger.error(
@@ -245,25 +219,17 @@ actor CredentialKeeper {
     /// Stores what the endpoint has answered.
     private nonisolated func keep(
         _ answer: TokenEndpointAnswer,
-        of stored: StoredCredential,
-        _ secrets: Credential.Secrets,
-        _ box: SecretBox
+        of stored: StoredCredential
     ) async throws -> Token {
-        let tenant = stored.credential.tenant
         switch answer {
         case .granted(let accessToken, let expiresIn, let refreshToken):
-            let renewed = refreshToken.map {
-                Credential.Secrets(main: $0, client: secrets.client)
-            }
             let isKept = try await store.finishRefresh(
                 stored,
-                accessToken: try box.seal(
-                    Array(accessToken.exposed.utf8),
-                    for: .accessToken,
-                    of: tenant
-                ),
+                accessToken: accessToken,
                 expiresIn: expiresIn,
-                secret: try renewed.map { try box.seal($0, of: tenant) }
+                secrets: refreshToken.map {
+                    Credential.Secrets(main: $0, client: stored.secrets.client)
+                }
             )
             guard isKept else { return .outdated }
             return .fresh(accessToken, version: stored.version + 1, isNew: true)

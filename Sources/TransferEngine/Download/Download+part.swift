@@ -63,15 +63,10 @@ extension Download {
 
     private func collision() throws(StorageError) -> TransferFailure? {
         guard let destination = claim.destination, !destination.overwrite,
+            case let goal = Container.Place(destination.path, tenant: claim.tenant),
             try container.size(of: goal) != nil
         else { return nil }
         return .destinationCollision(at: destination.path)
-    }
-
-    /// The place of the result.
-    private var goal: Container.Place {
-        let path = ResultLocation.path(of: claim.task, destination: claim.destination)
-        return Container.Place(path, tenant: claim.tenant)
     }
 
     /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts

@@ -3,7 +3,6 @@ import Logging
 import PollLoop
 import TransferContainer
 import TransferModel
-import TransferSecrets
 import TransferStore
 
 /// The parts of an engine, put together from the values that they share.
@@ -164,12 +163,11 @@ struct EngineParts {
         )
     }
 
-    func credentials(_ secrets: SecretBox?) -> CredentialResolver {
+    var credentials: CredentialResolver {
         CredentialResolver(
             store: stores.credentials,
             keeper: CredentialKeeper(
                 store: stores.credentials,
-                box: secrets,
                 curl: loops.first,
                 identity: identity,
                 egress: configuration.egress,

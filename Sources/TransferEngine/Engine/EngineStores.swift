@@ -7,7 +7,7 @@ package final class EngineStores: Sendable {
     package let control: ControlStore
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore
-    package let decisions: DecisionStore
+    package let questions: QuestionStore
     package let answers: AnswerStore
     package let deliveries: DeliveryStore
     package let idempotency: IdempotencyStore
@@ -40,7 +40,7 @@ package final class EngineStores: Sendable {
         control = ControlStore(database)
         cancellations = CancellationStore(database)
         bulkOperations = BulkOperationStore(database)
-        decisions = DecisionStore(database)
+        questions = QuestionStore(database)
         answers = AnswerStore(database)
         deliveries = DeliveryStore(database)
         idempotency = IdempotencyStore(database)

@@ -106,7 +106,7 @@ extension TransferEngine {
                 return Chore.Next(isMore: pages > 0)
             },
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
-                let failed = try await stores.decisions.failUnanswered(
+                let failed = try await stores.questions.failUnanswered(
                     notAfter: removals.clock.latest
                 )
                 if failed > 0 {
@@ -114,7 +114,7 @@ extension TransferEngine {
                     // Some may continue, because they were answered.
                     promoter.onRunnable()
                 }
-                return Chore.Next(isMore: failed >= DecisionStore.unansweredMax)
+                return Chore.Next(isMore: failed >= QuestionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat, making: removingAbandonedParts),
             Chore("container", every: heartbeat, making: watchingContainer),

@@ -5,11 +5,10 @@ import ServiceLifecycle
 import Synchronization
 package import TransferContainer
 package import TransferModel
-package import TransferSecrets
 package import TransferStore
 
-/// The service that runs the tasks of the queue: it claims them, transfers them and publishes their
-/// files.
+/// The service that runs the tasks of the queue: it claims them, transfers them and completes
+/// them.
 ///
 /// It is a group of loops around shared values: ``Claimer`` takes tasks, ``AttemptStarter`` starts
 /// their attempts, ``AttemptJudge`` decides what their ends mean, ``AttemptCompleter`` stores it,
@@ -56,11 +55,10 @@ package struct TransferEngine: Service {
     /// Puts the parts together; nothing runs yet.
     ///
     /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
-    /// registered, `loops` are used for nothing else, `disk` does work that may block for long, and
-    /// `secrets` opens credentials. `removals` are those of the ``Pruner`` beside it, and `pace` knows
-    /// which tenants have requests here. `onEvents` is called after events were committed, to wake
-    /// their delivery, and `onWork` after tasks became runnable for which other workers may have
-    /// room.
+    /// registered, `loops` are used for nothing else, and `disk` does work that may block for long.
+    /// `removals` are those of the ``Pruner`` beside it, and `pace` knows which tenants have requests
+    /// here. `onEvents` is called after events were committed, to wake their delivery, and `onWork`
+    /// after tasks became runnable for which other workers may have room.
     package init(
         stores: EngineStores,
         lifeline: WorkerStore? = nil,
@@ -68,7 +66,6 @@ package struct TransferEngine: Service {
         container: Container,
         loops: CurlLoops,
         disk: BlockingPool<TenantID>? = nil,
-        secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         removals: RemovalSignals = RemovalSignals(),
         pace: ClaimPace,
@@ -110,7 +107,7 @@ package struct TransferEngine: Service {
         finder = parts.finder
         controlWatcher = parts.controlWatcher
         shortageWatcher = parts.shortageWatcher
-        let resolver = parts.credentials(secrets)
+        let resolver = parts.credentials
         credentials = resolver.keeper
         claimer = parts.claimer(
             starter: try parts.starter(
@@ -128,7 +125,7 @@ package struct TransferEngine: Service {
 
     /// The number of seconds by which the database's clock was set ahead, as long as it is not
     /// followed.
-    package var databaseClockAhead: Double? { promoter.clock.clock.withLock(\.ahead) }
+    package var databaseClockAhead: Double? { promoter.clock.ahead }
 
     /// Whether the network can be reached, as the last probe found; true without any, and
     /// false until the first one has an answer.
@@ -194,7 +191,7 @@ package struct TransferEngine: Service {
         }
     }
 
-    /// Stops the running attempts and waits until each is back in the queue or published.
+    /// Stops the running attempts and waits until each is back in the queue or has ended.
     private func giveBack() async {
         active.abandon(active.close())
         completer.stopPostponing()

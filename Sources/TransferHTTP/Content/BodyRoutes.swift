@@ -30,7 +30,7 @@ struct BodyRoutes: Sendable {
 
     func offset(of id: TaskID, tenant: TenantID) async throws -> Response {
         _ = try await awaiting(id, tenant: tenant)
-        let size = try await onThread { [container] in
+        let size = try await container.run(on: threads) { [container] in
             try container.size(of: StagedBody.place(of: id, tenant: tenant)) ?? 0
         }
         return Response(status: .noContent, headers: [.uploadOffset: "\(size)"])
@@ -59,7 +59,7 @@ struct BodyRoutes: Sendable {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
         try await check(body, request.headers, isWhole: range.start == 0)
-        try await onThread { try body.sync() }
+        try await container.run(on: threads) { try body.sync() }
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
@@ -87,7 +87,7 @@ struct BodyRoutes: Sendable {
 
     private func open(_ id: TaskID, tenant: TenantID) async throws -> StagedBody {
         do {
-            return try await onThread { [container] in
+            return try await container.run(on: threads) { [container] in
                 try StagedBody(of: id, tenant: tenant, in: container)
             }
         } catch is StagedBody.InUse {
@@ -111,7 +111,7 @@ struct BodyRoutes: Sendable {
         // What is kept so far may be of another body.
         if range.end == nil { first = try await Self.next(&chunks, at: 0) }
         if (range.end ?? Int64(first?.readableBytes ?? 0)) > 0 {
-            try await onThread { try body.clear() }
+            try await container.run(on: threads) { try body.clear() }
         }
         return first
     }
@@ -150,7 +150,9 @@ struct BodyRoutes: Sendable {
                 try await ask(for: max(announced, count), to: body, of: tenant)
                 asked = body.size
             }
-            try await onThread { try chunk.withUnsafeReadableBytes { try body.append($0) } }
+            try await container.run(on: threads) {
+                try chunk.withUnsafeReadableBytes { try body.append($0) }
+            }
             announced -= count
             staged.added(count, of: tenant)
             next = try await Self.next(&chunks, at: body.size)
@@ -176,7 +178,7 @@ struct BodyRoutes: Sendable {
     }
 
     private func ask(for more: Int64, to body: StagedBody, of tenant: TenantID) async throws {
-        let isThere = try await onThread { [staged] in
+        let isThere = try await container.run(on: threads) { [staged] in
             try staged.mayAdd(more, to: body, of: tenant)
         }
         guard isThere else {
@@ -238,24 +240,16 @@ struct BodyRoutes: Sendable {
             headers: Self.lines(of: fields)
         )
         guard !wanted.isEmpty else { return }
-        let found = try await onThread { try body.checksums(Set(wanted.map(\.algorithm))) }
+        let found = try await container.run(on: threads) {
+            try body.checksums(Set(wanted.map(\.algorithm)))
+        }
         guard wanted.allSatisfy(found.contains) else {
-            try await onThread { try body.clear() }
+            try await container.run(on: threads) { try body.clear() }
             throw Problem(.digestMismatch, "Nothing of the body was kept; bring it again.")
         }
     }
 
     private var tooLarge: Problem {
         Problem(.bodyTooLarge, "The bytes of an upload may be \(bytesMax).")
-    }
-
-    private func onThread<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await threads.runIfActive(body)
-        } catch let error as StorageError {
-            throw Problem(error, in: container)
-        }
     }
 }

@@ -129,11 +129,13 @@ struct ContentRoutes: Sendable {
         _ result: TransferResult,
         tenant: TenantID
     ) async throws -> (file: ContentFile, isOwn: Bool) {
-        let path = ResultLocation.path(
-            of: task.id,
-            destination: task.destination,
-            part: task.part
-        )
+        guard
+            let path = ResultLocation.path(
+                of: task.id,
+                destination: task.destination,
+                part: task.part
+            )
+        else { throw Problem(.contentGone) }
         let opened: (file: ContentFile, isOwn: Bool)
         do {
             opened = try await threads.runIfActive {

@@ -9,7 +9,7 @@ import TransferWire
 /// `/v1/events` for all events of the tenant.
 struct EventRoutes: Sendable {
     let stores: APIStores
-    let watch: SharedPoll<EventLog.Source, EventPosition>
+    let poll: SharedPoll<EventLog.Source, EventPosition>
     let keys: KeyWatch
     let slots: ReaderSlots
     let bounds: EventReaderBounds
@@ -82,7 +82,7 @@ struct EventRoutes: Sendable {
             let stream = EventStream(
                 log: log,
                 begin: begin,
-                watch: watch,
+                poll: poll,
                 query: query,
                 bounds: bounds,
                 linkBase: linkBase,
@@ -129,7 +129,7 @@ struct EventRoutes: Sendable {
             if mayHaveMore { continue }
             let held = try place ?? (slots.take(for: caller.tenant), keys.hold(caller))
             place = held
-            hasNews = await watch.hasEvents(
+            hasNews = await poll.hasEvents(
                 of: log.source,
                 after: cursor,
                 within: deadline - .now,

@@ -27,7 +27,7 @@ struct EventStream: Sendable {
     let log: EventLog
     /// The position of the last event that the client has.
     let begin: Int64
-    let watch: SharedPoll<EventLog.Source, EventPosition>
+    let poll: SharedPoll<EventLog.Source, EventPosition>
     let query: EventQuery
     let bounds: EventReaderBounds
     let linkBase: String?
@@ -93,7 +93,7 @@ struct EventStream: Sendable {
                     guard last > begin else { return }
                     return try await send(place(behind: last), to: &writer, on: channel)
                 }
-                hasNews = await watch.hasEvents(
+                hasNews = await poll.hasEvents(
                     of: log.source,
                     after: last,
                     within: max(.zero, bounds.heartbeatInterval - (ContinuousClock.now - toldAt)),

@@ -2,7 +2,7 @@ package import Logging
 import TransferModel
 import TransferStore
 
-/// The watches in which requests wait for changes: each kind is read for all of them together.
+/// The polls in which requests wait for changes: each kind is read for all of them together.
 package struct LongPollHub: Sendable {
     let tasks: SharedPoll<TaskID, TransferState>
     let events: SharedPoll<EventLog.Source, EventPosition>
@@ -15,7 +15,7 @@ package struct LongPollHub: Sendable {
         sessions = SharedPoll(logger: logger) { try await stores.sessions.outstanding(of: $0) }
     }
 
-    /// Tells the watches that this instance has changed something; to be called after the commit.
+    /// Tells the polls that this instance has changed something; to be called after the commit.
     package func signal() {
         tasks.signal()
         events.signal()

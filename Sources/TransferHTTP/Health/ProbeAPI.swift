@@ -48,7 +48,7 @@ package struct ProbeAPI: Sendable {
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
         let router = Router(context: APIContext.self)
-        OperationRoutes(health: health, openAPIDocument: nil).add(to: router)
+        ProbeRoutes(health: health, openAPIDocument: nil).add(to: router)
         return APIResponder(
             routes: router.buildResponder(),
             table: RouteTable(router.routes),

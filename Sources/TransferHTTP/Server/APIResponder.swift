@@ -10,7 +10,7 @@ import TransferWire
 /// The responder around all routes: it names each request, asks for its key with the route's scope,
 /// and turns thrown errors into answers.
 ///
-/// A route cannot be added without authentication: only the paths that ``OperationRoutes`` lists
+/// A route cannot be added without authentication: only the paths that ``ProbeRoutes`` lists
 /// and the files of the page are allowed without a key, and a route that ``RouteScopes`` does not
 /// list needs the most.
 package struct APIResponder: HTTPResponder {
@@ -111,7 +111,7 @@ package struct APIResponder: HTTPResponder {
         guard status >= 500 else { return logger.debug("request", metadata: metadata) }
         guard let failure else {
             // Whoever asks for the health is told of it, again and again.
-            let isProbe = OperationRoutes.probes.contains(request.uri.path)
+            let isProbe = ProbeRoutes.probes.contains(request.uri.path)
             if isProbe { return logger.debug("request", metadata: metadata) }
             return serverErrors.add(status: status, metadata)
         }
@@ -126,11 +126,11 @@ package struct APIResponder: HTTPResponder {
         record: inout RequestRecord
     ) async throws -> Response {
         let path = request.uri.path
-        if !OperationRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
+        if !ProbeRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
             throw Problem(exhausted: .connections)
         }
         var context = context
-        if !OperationRoutes.paths.contains(path), !(hasPage && PageRoutes.owns(path)) {
+        if !ProbeRoutes.paths.contains(path), !(hasPage && PageRoutes.owns(path)) {
             guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
             let caller = try await authenticator.caller(
                 of: request.headers,

@@ -21,7 +21,7 @@ package final class APIStores: Sendable {
     package let copies: CopyStore
     package let removals: RemovalStore
     package let bulkOperations: BulkOperationStore
-    package let decisions: DecisionStore
+    package let questions: QuestionStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
     package let credentials: CredentialStore
@@ -52,7 +52,7 @@ package final class APIStores: Sendable {
         copies = CopyStore(database)
         removals = RemovalStore(database)
         bulkOperations = BulkOperationStore(database)
-        decisions = DecisionStore(database)
+        questions = QuestionStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)
         credentials = CredentialStore(database)

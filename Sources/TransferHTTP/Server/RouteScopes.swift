@@ -121,7 +121,7 @@ enum RouteScopes {
     ///
     /// A route that is missing in the table is open to nobody but administrators.
     static func scope(_ method: String, _ path: String) -> KeyScope? {
-        if OperationRoutes.paths.contains(path) || PageRoutes.paths.contains(path) { return nil }
+        if ProbeRoutes.paths.contains(path) || PageRoutes.paths.contains(path) { return nil }
         return table["\(method) \(path)"] ?? .admin
     }
 }

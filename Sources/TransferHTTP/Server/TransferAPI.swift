@@ -3,7 +3,6 @@ package import Logging
 import NIOPosix
 package import TransferContainer
 package import TransferModel
-package import TransferSecrets
 import TransferStore
 
 /// The HTTP API: its routes, and the server that offers them.
@@ -23,11 +22,10 @@ package struct TransferAPI: Sendable {
     private let uploadBytesMax: Int64
     private let bodyBytesMax: Int
     private let connectionsPerHost: Int
-    private let secrets: SecretBox?
     private let linkBase: String?
     private let egress: EgressPolicy
     private let health: HealthSource
-    private let watch: LongPollHub
+    private let polls: LongPollHub
     private let authenticator: Authenticator
     private let keys: KeyWatch
     private let readers: EventReaderBounds
@@ -47,7 +45,6 @@ package struct TransferAPI: Sendable {
     /// - Parameters:
     ///   - stores: what the API reads and changes.
     ///   - container: where the files of all tenants are.
-    ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
     ///   - connectionsPerHost: the most connections to a host of which nothing else is known.
@@ -55,7 +52,7 @@ package struct TransferAPI: Sendable {
     ///     nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
-    ///   - watch: where requests wait; a caller that changes something in this instance signals it.
+    ///   - polls: where requests wait; a caller that changes something in this instance signals it.
     ///   - readers: how many may wait for events, and how streams behave.
     ///   - connections: those of the server that answers, with their bounds.
     ///   - presence: told which tenants have requests.
@@ -70,14 +67,13 @@ package struct TransferAPI: Sendable {
     package init(
         stores: APIStores,
         container: Container,
-        secrets: SecretBox?,
         uploadBytesMax: Int64,
         bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
         connectionsPerHost: Int,
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
-        watch: LongPollHub,
+        polls: LongPollHub,
         readers: EventReaderBounds = EventReaderBounds(),
         connections: ConnectionRegistry = ConnectionRegistry(),
         presence: TenantPresence,
@@ -96,11 +92,10 @@ package struct TransferAPI: Sendable {
         self.uploadBytesMax = uploadBytesMax
         self.bodyBytesMax = bodyBytesMax
         self.connectionsPerHost = connectionsPerHost
-        self.secrets = secrets
         linkBase = baseURL
         self.egress = egress
         self.health = health
-        self.watch = watch
+        self.polls = polls
         authenticator = Authenticator(
             lookUp: { try await stores.keys.apiKey(id: $0) },
             recordUse: { try await stores.keys.recordUse(ofAPIKey: $0) }
@@ -132,7 +127,7 @@ package struct TransferAPI: Sendable {
         HostRoutes(stores: stores).add(to: router)
         SessionRoutes(
             stores: stores,
-            watch: watch.sessions,
+            poll: polls.sessions,
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             tell: tell
@@ -140,7 +135,7 @@ package struct TransferAPI: Sendable {
         ReconnectRoutes(stores: stores).add(to: router)
         TaskRoutes(
             stores: stores,
-            watch: watch.tasks,
+            poll: polls.tasks,
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             connectionsPerHost: connectionsPerHost,
@@ -160,12 +155,12 @@ package struct TransferAPI: Sendable {
             tell: tell,
             threads: .singleton
         ).add(to: router)
-        AnswerRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
-        CredentialRoutes(stores: stores, secrets: secrets, tell: tell).add(to: router)
+        AnswerRoutes(stores: stores, tell: tell).add(to: router)
+        CredentialRoutes(stores: stores, tell: tell).add(to: router)
         addContent(to: router)
         EventRoutes(
             stores: stores,
-            watch: watch.events,
+            poll: polls.events,
             keys: keys,
             slots: ReaderSlots(perTenantMax: readers.perTenantMax, max: readers.max),
             bounds: readers,
@@ -180,7 +175,7 @@ package struct TransferAPI: Sendable {
             authenticator.forget(id)
             keys.end(id)
         }.add(to: router)
-        OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
+        ProbeRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         if let page { PageRoutes(files: page).add(to: router) }
         return router
     }

@@ -7,7 +7,7 @@ import TransferWire
 /// The routes of `/v1/sessions` and `/v1/sessions/{identifier}`.
 struct SessionRoutes: Sendable {
     let stores: APIStores
-    let watch: SharedPoll<SessionID, Int64>
+    let poll: SharedPoll<SessionID, Int64>
     let keys: KeyWatch
     /// The slots of requests that wait for a session.
     let slots: ReaderSlots
@@ -221,7 +221,7 @@ struct SessionRoutes: Sendable {
             defer { withExtendedLifetime(slot) {} }
             let key = keys.hold(caller)
             let limit = key.wait(upTo: .seconds(preference.seconds))
-            _ = await watch.news(of: session.id, within: limit) { outstanding in
+            _ = await poll.news(of: session.id, within: limit) { outstanding in
                 key.isOver || outstanding ?? 0 == 0
             }
             try key.check()

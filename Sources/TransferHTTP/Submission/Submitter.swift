@@ -10,11 +10,6 @@ struct Submitter: Sendable {
     let container: Container
     let tell: @Sendable (Set<Signal>) -> Void
 
-    /// Returns the earlier answer to the same request.
-    func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
-        try await stores.idempotency.earlierAnswer(key, tenant: tenant)
-    }
-
     /// Stores all of `submissions` or none, with `answer` for a repetition of the request, and
     /// returns it or an earlier answer.
     ///

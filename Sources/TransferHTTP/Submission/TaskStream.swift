@@ -117,7 +117,10 @@ struct TaskStream: Sendable {
             defer { resources?.pauseWork() }
             let key = try await idempotency?.key(ofPart: number, lines: part, byteCount)
             if let key,
-                let answer = try await submitter.earlierAnswer(key, tenant: session.tenant)
+                let answer = try await submitter.stores.idempotency.earlierAnswer(
+                    key,
+                    tenant: session.tenant
+                )
             {
                 return answer
             }

@@ -1,6 +1,5 @@
 import Hummingbird
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferWire
 
@@ -8,7 +7,6 @@ import TransferWire
 /// `…/credential`.
 struct AnswerRoutes: Sendable {
     let stores: APIStores
-    let secrets: SecretBox?
     let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
@@ -30,7 +28,7 @@ struct AnswerRoutes: Sendable {
         let tenant = caller.tenant
         guard request.disposition != .cancel else {
             return try answer(
-                try await stores.decisions.cancelTask(
+                try await stores.questions.cancelTask(
                     tenant: tenant,
                     id: id,
                     ifAskingIn: .waitingToBegin
@@ -42,7 +40,7 @@ struct AnswerRoutes: Sendable {
             try await checkSource(of: id, by: caller)
         }
         return try answer(
-            try await stores.decisions.beginTask(tenant: tenant, id: id, with: replacement)
+            try await stores.questions.beginTask(tenant: tenant, id: id, with: replacement)
         )
     }
 
@@ -71,13 +69,13 @@ struct AnswerRoutes: Sendable {
         case .use:
             let answer = try await self.answer(request.credential, tenant: tenant)
             return try self.answer(
-                try await stores.decisions.answerChallenge(tenant: tenant, id: id, with: answer)
+                try await stores.questions.answerChallenge(tenant: tenant, id: id, with: answer)
             )
         case .default, .reject:
-            return try answer(try await stores.decisions.refuseChallenge(tenant: tenant, id: id))
+            return try answer(try await stores.questions.refuseChallenge(tenant: tenant, id: id))
         case .cancel:
             return try answer(
-                try await stores.decisions.cancelTask(
+                try await stores.questions.cancelTask(
                     tenant: tenant,
                     id: id,
                     ifAskingIn: .waitingForAuthentication
@@ -117,10 +115,8 @@ struct AnswerRoutes: Sendable {
             }
             let credential = request.credential(at: "/credential", into: &errors)
             guard errors.isEmpty, let credential else { throw Problem(errors) }
-            return .given(
-                credential.form,
-                secret: try secrets.seal(credential.secrets, of: tenant)
-            )
+            try stores.credentials.requireKey()
+            return .given(credential.form, credential.secrets)
         case nil:
             throw Problem([FieldError(pointer: "/credential", .required, "Is required.")])
         }

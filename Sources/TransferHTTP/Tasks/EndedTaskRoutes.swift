@@ -31,7 +31,7 @@ struct EndedTaskRoutes: Sendable {
         switch try await stores.removals.beginRemoval(tenant: tenant, id: id) {
         case .removable(let remains, let parts):
             let places = remains.paths.map { Container.Place($0, tenant: tenant) }
-            try await onThread { [container] in
+            try await container.run(on: threads) { [container] in
                 // The rows go last: after a crash in between, the request is repeated.
                 for place in places + parts.flatMap(\.places) {
                     try container.removePart(at: place)
@@ -88,16 +88,8 @@ struct EndedTaskRoutes: Sendable {
     /// Returns whether the bytes are still there that a client brought for an upload.
     private func hasBody(_ id: TaskID, tenant: TenantID) async throws -> Bool {
         let place = Container.Place(ResultLocation.bodyPath(of: id), tenant: tenant)
-        return try await onThread { [container] in try container.size(of: place) != nil }
-    }
-
-    private func onThread<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await threads.runIfActive(body)
-        } catch let error as StorageError {
-            throw Problem(error, in: container)
+        return try await container.run(on: threads) { [container] in
+            try container.size(of: place) != nil
         }
     }
 }

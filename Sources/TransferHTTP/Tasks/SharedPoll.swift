@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// A watch in which requests wait for changes, with one look at the database for all of them.
+/// A poll in which requests wait for changes, with one look at the database for all of them.
 ///
 /// While any request waits, the states of all subjects are read together, some ten times a second
 /// and after a signal: a thousand waiting requests ask no more often than one. The looks are
@@ -34,7 +34,7 @@ actor SharedPoll<Subject: Hashable & Sendable, State: Sendable> {
     private var isLooking = false
     private let pause = Mutex(Pause())
 
-    /// Creates a watch; `logger` is told when looks begin to fail, and when they work again.
+    /// Creates a poll; `logger` is told when looks begin to fail, and when they work again.
     init(logger: Logger, look: @escaping Look) {
         self.logger = logger
         self.look = look
@@ -141,10 +141,12 @@ actor SharedPoll<Subject: Hashable & Sendable, State: Sendable> {
     /// The wait is never less than the shortest pause, so that signals cannot make it a loop
     /// without one.
     private func rest() async {
-        try? await Task.sleep(for: ChangeWatchBounds.pauseMin)
+        try? await Task.sleep(for: .milliseconds(10))
+        // Random, so that instances do not look in step.
+        let length: Duration = .milliseconds(Int.random(in: 70...110))
         let sleep = pause.withLock { pause -> Task<Void, Never>? in
             guard !pause.isSignalled else { return nil }
-            let sleep = Task { _ = try? await Task.sleep(for: ChangeWatchBounds.pause()) }
+            let sleep = Task { _ = try? await Task.sleep(for: length) }
             pause.sleep = sleep
             return sleep
         }

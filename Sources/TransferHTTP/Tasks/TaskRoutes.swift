@@ -9,7 +9,7 @@ import TransferWire
 /// The submission of tasks, and the routes of `/v1/tasks/{id}` for tasks in any state.
 struct TaskRoutes: Sendable {
     let stores: APIStores
-    let watch: SharedPoll<TaskID, TransferState>
+    let poll: SharedPoll<TaskID, TransferState>
     let keys: KeyWatch
     /// The slots of requests that wait for a task.
     let slots: ReaderSlots
@@ -136,7 +136,7 @@ struct TaskRoutes: Sendable {
             let key = keys.hold(caller)
             let known = task.state
             let limit = key.wait(upTo: .seconds(preference.seconds))
-            _ = await watch.news(of: id, within: limit) { state in
+            _ = await poll.news(of: id, within: limit) { state in
                 key.isOver || (untilEnded ? state?.isTerminal ?? true : state != known)
             }
             try key.check()
@@ -239,13 +239,10 @@ struct TaskRoutes: Sendable {
     }
 
     func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(try await stores.control.resumeTask(tenant: tenant, id: id))
+        guard let task = try await stores.control.resumeTask(tenant: tenant, id: id) else {
+            throw Problem(.unknownTask)
+        }
         tell(.ofTasks)
-        return answer
-    }
-
-    private static func answer(_ task: TransferTask?) throws -> Answer {
-        guard let task else { throw Problem(.unknownTask) }
         return try .json(TaskDocument(task))
     }
 
@@ -292,23 +289,5 @@ extension TaskStore {
                 "It was deleted, or ended longer ago than its session's `result_retention`."
             )
             : Problem(.unknownTask)
-    }
-}
-
-extension IdempotencyStore {
-    /// Returns the earlier answer to the same request.
-    ///
-    /// - Throws: ``Problem`` when the key belongs to another request.
-    func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
-        let found = try await lookUp(
-            idempotencyKey: key.key,
-            requestSHA256: key.requestSHA256,
-            tenant: tenant
-        )
-        return switch found {
-        case .none: nil
-        case .replay(let response): try Answer(replaying: response)
-        case .mismatch: throw Problem(.idempotencyKeyReused)
-        }
     }
 }

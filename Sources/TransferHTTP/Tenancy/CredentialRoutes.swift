@@ -1,13 +1,11 @@
 import Hummingbird
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferWire
 
 /// The routes of `/v1/credentials` and `/v1/credentials/{name}`.
 struct CredentialRoutes: Sendable {
     let stores: APIStores
-    let secrets: SecretBox?
     let tell: @Sendable (Set<Signal>) -> Void
 
     func add(to router: Router<APIContext>) {
@@ -35,12 +33,13 @@ struct CredentialRoutes: Sendable {
         let credential = request.credential(at: "", into: &errors)
         let origins = request.origins(into: &errors)
         guard errors.isEmpty, let credential else { throw Problem(errors) }
+        try stores.credentials.requireKey()
         let (stored, isCreated) = try await stores.credentials.putCredential(
             tenant: tenant,
             name: name,
             form: credential.form,
             origins: origins,
-            secret: try secrets.seal(credential.secrets, of: tenant)
+            secrets: credential.secrets
         )
         tell(.ofTasks)
         return try .json(
@@ -87,18 +86,15 @@ struct CredentialRoutes: Sendable {
     }
 }
 
-extension SecretBox? {
-    /// Seals the secrets of a credential.
-    ///
-    /// - Throws: ``Problem`` when the service has no key to seal with.
-    func seal(_ secrets: Credential.Secrets, of tenant: TenantID) throws -> [UInt8] {
-        guard let self else {
+extension CredentialStore {
+    /// Throws ``Problem`` when the service has no key to seal with.
+    func requireKey() throws(Problem) {
+        guard canSeal else {
             throw Problem(
                 .credentialsNotConfigured,
                 "The operator has to set TRANSFERD_SECRETS_KEY_FILE."
             )
         }
-        return try self.seal(secrets, of: tenant)
     }
 }
 

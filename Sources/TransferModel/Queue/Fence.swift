@@ -3,7 +3,7 @@
 /// The high 24 bits hold a worker's incarnation, which a durable registration gives out once; the
 /// low 40 bits hold a counter of that worker. So no two attempts ever share a fence, and no fence
 /// comes from a sequence that a crash could hand out twice. Every transition of an attempt names
-/// its fence; a transition that finds no row with its fence publishes nothing.
+/// its fence; a transition that finds no row with its fence changes nothing.
 package struct Fence: Hashable, Sendable, CustomStringConvertible {
     /// The value stored in `attempt.fence`.
     package let rawValue: Int64

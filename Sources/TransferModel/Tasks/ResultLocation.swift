@@ -7,25 +7,14 @@ package enum ResultLocation {
     /// The folder of results without a destination.
     package static let folder = "\(reservedFolder)/results"
 
-    /// Returns the path of a completed task's result.
-    ///
-    /// The result is the part file of `part` or, when that is nil, lies at its final path.
+    /// Returns the path of a completed download's result: its destination or else the part file of
+    /// `part`; nil without either, which no completed download is.
     package static func path(
         of task: TaskID,
         destination: Destination?,
         part: Fence?
-    ) -> String {
-        guard let part else { return path(of: task, destination: destination) }
-        return partPath(of: task, destination: destination, fence: part)
-    }
-
-    /// Returns the path that a part file with a destination is given when it is whole.
-    package static func path(of task: TaskID, destination: Destination?) -> String {
-        if let destination { return destination.path }
-        // The last digits of the identifier are random: 256 folders of equal size, because creating
-        // files in a single one would be measurably slower.
-        let name = task.description
-        return "\(folder)/\(name.suffix(2))/\(name)"
+    ) -> String? {
+        destination?.path ?? part.map { partPath(of: task, destination: nil, fence: $0) }
     }
 
     /// Returns the path of one attempt's part file.
@@ -34,8 +23,11 @@ package enum ResultLocation {
     /// where the file can stay, because only the outcome tells that it is the result.
     package static func partPath(of task: TaskID, destination: Destination?, fence: Fence) -> String
     {
-        let name = "\(path(of: task, destination: destination)).\(fence)"
-        return destination == nil ? name : "\(name).part"
+        if let destination { return "\(destination.path).\(fence).part" }
+        // The last digits of the identifier are random: 256 folders of equal size, because creating
+        // files in a single one would be measurably slower.
+        let name = task.description
+        return "\(folder)/\(name.suffix(2))/\(name).\(fence)"
     }
 
     /// Returns the fence in the name of a part file with a destination; nil for any other name.

@@ -1,8 +1,7 @@
 /// A state in the life of a transfer task; equal to the PostgreSQL type `task_state`.
 ///
-/// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
-/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready_run` (queued),
-/// `attempt_run`, `attempt` and `pending_rename` (running), `outcome` (the terminal states).
+/// The state is the table that names the task, so that it cannot be in two: `docs/states.md` lists
+/// them.
 package enum TransferState: String, CaseIterable, Sendable {
     /// Created with `autostart: false`, or suspended by its client; that client's `resume` or
     /// `cancel` moves it on.
@@ -15,8 +14,8 @@ package enum TransferState: String, CaseIterable, Sendable {
     /// Can run as soon as a slot for its host is free; a worker's claim moves it to `running`.
     case queued
     /// Owned by an attempt of a worker, which completes it, fails it or makes it wait; when that
-    /// worker is gone, the rescuer moves it back to `queued`. Once its file is being published it
-    /// can no longer be cancelled.
+    /// worker is gone, the rescuer moves it back to `queued`. Once its file is being renamed it can
+    /// no longer be cancelled.
     case running
     /// An attempt failed from a cause that may pass; the promoter moves it to `queued`.
     case waitingForRetry = "waiting_for_retry"

@@ -266,7 +266,7 @@ extension BulkOperationStore {
     }
 
     /// Offers `target`: the outstanding tasks of the page that are in one of the states and meet
-    /// `condition`, but not those being published.
+    /// `condition`, but not those with pending renames.
     private static func target(
         of operation: RunningBulkOperation,
         if condition: Query

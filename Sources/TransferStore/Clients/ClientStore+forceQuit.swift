@@ -215,7 +215,7 @@ extension ClientStore {
         """
     }
 
-    /// Cancels the outstanding tasks of a client that was force-quit, except those being published.
+    /// Cancels the outstanding tasks of a client that was force-quit, except pending renames.
     ///
     /// - Throws: ``StoreError/forceQuitInProgress`` when its time is over.
     private func finishForceQuit(

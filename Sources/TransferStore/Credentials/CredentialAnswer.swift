@@ -4,6 +4,6 @@ package import TransferModel
 package enum CredentialAnswer: Sendable {
     /// A credential that has a name.
     case named(CredentialID)
-    /// A credential for this session and origin alone; its secret is sealed.
-    case given(Credential.Form, secret: [UInt8])
+    /// A credential for this session and origin alone.
+    case given(Credential.Form, Credential.Secrets)
 }

@@ -1,7 +1,6 @@
 import Foundation
 import Postgres
 package import TransferModel
-import TransferSecrets
 
 /// Credentials of a tenant, and the access tokens made with them.
 package struct CredentialStore: Sendable {
@@ -11,6 +10,11 @@ package struct CredentialStore: Sendable {
 }
 
 extension CredentialStore {
+    /// Whether there is a key to seal with.
+    ///
+    /// Without one no secret of a credential may be taken: it would be stored as it is.
+    package var canSeal: Bool { database.settings.secrets != nil }
+
     /// Stores a credential under its name, replacing an older one, and lets the tasks continue that
     /// have waited for it: the first of them at once, the rest with
     /// ``AnswerStore/continueAnswered()``.
@@ -21,7 +25,7 @@ extension CredentialStore {
         name: String,
         form: Credential.Form,
         origins: [Origin],
-        secret: [UInt8]
+        secrets: Credential.Secrets
     ) async throws(StoreError) -> (credential: Credential, isCreated: Bool) {
         let id = UUID.version7()
         let kind = form.kind.rawValue
@@ -29,6 +33,10 @@ extension CredentialStore {
             of: form,
             database.sealer,
             at: .tokenEndpoint(of: id, named: name, of: tenant)
+        )
+        let secret = try database.sealer.seal(
+            secrets: secrets,
+            at: .secrets(of: id, named: name, of: tenant)
         )
         let room = Database.hasRoom(
             in:
@@ -204,22 +212,34 @@ extension CredentialStore {
         ).affectedCount == 1
     }
 
-    /// Stores an access token, and the refresh token when it was replaced; both sealed.
+    /// Stores an access token, and the secrets when the refresh token was replaced.
     ///
     /// - Returns: false when the credential has changed meanwhile.
     package func finishRefresh(
         _ stored: StoredCredential,
-        accessToken: [UInt8],
+        accessToken: Secret,
         expiresIn: Duration?,
-        secret: [UInt8]?
+        secrets: Credential.Secrets?
     ) async throws(StoreError) -> Bool {
-        try await database.run(
+        let credential = stored.credential
+        let (id, name, tenant) = (credential.id.uuid, credential.name, credential.tenant)
+        let token = try database.sealer.seal(
+            Array(accessToken.exposed.utf8),
+            at: .accessToken(of: id, named: name, of: tenant)
+        )
+        let secret = try secrets.map { secrets throws(StoreError) in
+            try database.sealer.seal(
+                secrets: secrets,
+                at: .secrets(of: id, named: name, of: tenant)
+            )
+        }
+        return try await database.run(
             """
-            UPDATE credential SET version = version + 1, access_token = \(accessToken),
+            UPDATE credential SET version = version + 1, access_token = \(token),
                 access_expires_at = clock_timestamp()
                     + \(expiresIn?.milliseconds)::bigint * interval '1 ms',
                 secret = coalesce(\(secret), secret), refreshing_until = NULL, failure = NULL
-            WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
+            WHERE id = \(id) AND version = \(stored.version)
             """
         ).affectedCount == 1
     }

@@ -1,7 +1,6 @@
 import Foundation
 import Postgres
 import TransferModel
-import TransferSecrets
 
 /// Seals everything with the key that seals now, so that older keys are needed no longer.
 package struct RewrapStore: Sendable {
@@ -133,42 +132,28 @@ extension RewrapStore {
     private func credential(_ id: UUID, _ row: StoredRow) throws(StoreError) -> Query? {
         let tenant = try row.tenant("tenant_id")
         let name = try row.decodeIfPresent("name", as: String.self)
-        let place = RowSealer.Place.tokenEndpoint(of: id, named: name, of: tenant)
         let form = try row.decode("form", as: JSONText.self).text
-        let newForm = try StoredJSON.renewed(form: form, row.sealer, at: place)
         let secret = try row.decode("secret", as: [UInt8].self)
         let token = try row.decodeIfPresent("access_token", as: [UInt8].self)
-        let newSecret = try renewed(secret, .credential, of: tenant)
-        let newToken = try token.map { token throws(StoreError) in
-            try renewed(token, .accessToken, of: tenant) ?? token
+        let newForm = try StoredJSON.renewed(
+            form: form,
+            row.sealer,
+            at: .tokenEndpoint(of: id, named: name, of: tenant)
+        )
+        let newSecret = try row.sealer.renewed(
+            secret,
+            at: .secrets(of: id, named: name, of: tenant)
+        )
+        let newToken = try token.flatMap { token throws(StoreError) in
+            try row.sealer.renewed(token, at: .accessToken(of: id, named: name, of: tenant))
         }
-        guard newForm != nil || newSecret != nil || newToken != token else { return nil }
+        guard newForm != nil || newSecret != nil || newToken != nil else { return nil }
         return """
             UPDATE credential SET form = \(newForm ?? form)::text::jsonb,
-                secret = \(newSecret ?? secret), access_token = \(newToken)
+                secret = \(newSecret ?? secret), access_token = \(newToken ?? token)
             WHERE id = \(id) AND form = \(form)::text::jsonb AND secret = \(secret)
                 AND access_token IS NOT DISTINCT FROM \(token)
             """
-    }
-
-    /// Returns a secret of a credential, which the stores get sealed, as sealed now.
-    private func renewed(
-        _ sealed: [UInt8],
-        _ purpose: SecretBox.Purpose,
-        of tenant: TenantID
-    ) throws(StoreError) -> [UInt8]? {
-        guard let box = database.settings.secrets, box.isSealedWithOlderKey(sealed) else {
-            return nil
-        }
-        do throws(SecretBox.Failure) {
-            return try box.seal(
-                box.open(sealed, for: purpose, of: tenant),
-                for: purpose,
-                of: tenant
-            )
-        } catch {
-            throw StoreError(decoding: "a sealed \(purpose.rawValue) does not open: \(error)")
-        }
     }
 
     private func session(_ id: UUID, _ row: StoredRow) throws(StoreError) -> Query? {

@@ -7,19 +7,31 @@ package struct StoredCredential: Sendable {
     package let credential: Credential
     /// A counter of all changes.
     package let version: Int64
-    /// The sealed secret.
-    package let secret: [UInt8]
-    /// The sealed access token; nil until one is obtained.
-    package let accessToken: [UInt8]?
+    /// The secrets that its client gave, or its token endpoint since.
+    package let secrets: Credential.Secrets
+    /// The access token; nil until one is obtained.
+    package let accessToken: Secret?
 }
 
 extension StoredCredential {
     init(_ row: StoredRow) throws(StoreError) {
+        let credential = try Credential(row)
+        let (id, name, tenant) = (credential.id.uuid, credential.name, credential.tenant)
+        let token = try row.decodeIfPresent("access_token", as: [UInt8].self)
         self.init(
-            credential: try Credential(row),
+            credential: credential,
             version: try row.decode("version"),
-            secret: try row.decode("secret"),
-            accessToken: try row.decodeIfPresent("access_token")
+            secrets: try row.sealer.open(
+                secrets: row.decode("secret"),
+                at: .secrets(of: id, named: name, of: tenant)
+            ),
+            accessToken: try token.map { token throws(StoreError) in
+                let bytes = try row.sealer.open(
+                    token,
+                    at: .accessToken(of: id, named: name, of: tenant)
+                )
+                return Secret(String(decoding: bytes, as: UTF8.self))
+            }
         )
     }
 }

@@ -35,15 +35,35 @@ extension RowSealer.Place {
         )
     }
 
-    /// The token endpoint of a credential, bound by its name: one that replaces another keeps its
-    /// row.
+    static func secrets(of credential: UUID, named name: String?, of tenant: TenantID) -> Self {
+        value(.credential, of: credential, named: name, of: tenant)
+    }
+
+    static func accessToken(
+        of credential: UUID,
+        named name: String?,
+        of tenant: TenantID
+    ) -> Self {
+        value(.accessToken, of: credential, named: name, of: tenant)
+    }
+
     static func tokenEndpoint(
         of credential: UUID,
         named name: String?,
         of tenant: TenantID
     ) -> Self {
-        name.map { Self(.tokenEndpoint, of: tenant, in: Array($0.utf8)) }
-            ?? Self(.tokenEndpoint, of: tenant, in: credential)
+        value(.tokenEndpoint, of: credential, named: name, of: tenant)
+    }
+
+    /// A value of a credential, bound by its name: one that replaces another keeps its row.
+    private static func value(
+        _ purpose: SecretBox.Purpose,
+        of credential: UUID,
+        named name: String?,
+        of tenant: TenantID
+    ) -> Self {
+        name.map { Self(purpose, of: tenant, in: Array($0.utf8)) }
+            ?? Self(purpose, of: tenant, in: credential)
     }
 
     static func signingSecret(of subscription: SubscriptionID, of tenant: TenantID) -> Self {

@@ -71,6 +71,15 @@ extension StoredRow {
         return Destination(storedPath: path, overwrite: try decode(overwrite, as: Bool.self))
     }
 
+    /// Returns the path of a completed download's result.
+    func resultPath(of task: TaskID) throws(StoreError) -> String {
+        let part = try decodeIfPresent("part_fence").map(Fence.init(rawValue:))
+        guard
+            let path = ResultLocation.path(of: task, destination: try destination(), part: part)
+        else { throw StoreError(decoding: "a completed download has no place") }
+        return path
+    }
+
     /// Returns the path of a part file that came with resume data; nil for any other.
     func sourcePath(fence: Fence) throws(StoreError) -> String? {
         guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }

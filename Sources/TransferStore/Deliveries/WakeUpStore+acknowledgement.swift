@@ -47,8 +47,13 @@ extension WakeUpStore {
     /// Records that the subscriber that holds the token of a `session.events_finished` is done with
     /// it.
     ///
-    /// A subscriber that knows the token has received the message, and so everything before it. A
-    /// delivery that is still in progress, as between the answer and its record, loses its claim.
+    /// A subscriber that knows the token has received the message, and so everything before it that
+    /// was asked for when it was sent. A delivery that is still in progress, as between the answer
+    /// and its record, loses its claim.
+    ///
+    /// Events that a change of `event_types` has held back before the message are passed with it if
+    /// the acknowledgement comes before they were delivered: the cursor does not tell them from
+    /// those that were sent and are not recorded yet.
     ///
     /// - Returns: false when no message waits for the token, or no longer.
     package func acknowledge(

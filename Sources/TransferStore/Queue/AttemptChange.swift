@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-/// A statement that ends or publishes attempts, or some of them.
+/// A statement that ends attempts or begins their renames, or does so for some of them.
 ///
 /// It answers with the stretches of its arguments that it has changed, `(low, high)`: the places of the
 /// first and of the last, from 1.

@@ -7,7 +7,7 @@ struct AttemptEndColumns {
     var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []
-    var outcomes: [String] = []
+    var outcomes: [StoredOutcome] = []
     var bytesReceived: [Int64] = []
     var failures: [String?] = []
     var delays: [Int64?] = []
@@ -15,7 +15,7 @@ struct AttemptEndColumns {
     var measurements: [String?] = []
     var partials: [PartialColumns] = []
     var bytesSent: [Int64] = []
-    var answers: [AnswerColumns] = []
+    var responses: [ResponseColumns] = []
     var questions: [QuestionColumns] = []
     var moves = MirrorMoveColumns()
 
@@ -38,20 +38,20 @@ struct AttemptEndColumns {
                 partials.append(PartialColumns(partial, place: place))
             }
             switch attemptEnd.outcome {
-            case .completed: try append("completed")
+            case .completed: try append(.completed)
             case .fetched(let result, let part):
-                try append("fetched")
-                answers.append(AnswerColumns(result, part: part, place: place))
+                try append(.fetched)
+                responses.append(ResponseColumns(result, part: part, place: place))
             case .answered(let result, let body):
-                try append("answered")
-                answers.append(AnswerColumns(result, body: body, place: place))
-            case .failed(let failure): try append("failed", failure)
-            case .retry(let failure, let delay): try append("retry", failure, delay)
+                try append(.answered)
+                responses.append(ResponseColumns(result, body: body, place: place))
+            case .failed(let failure): try append(.failed, failure)
+            case .retry(let failure, let delay): try append(.retry, failure, delay)
             case .waitForConnectivity(let failure, let delay):
-                try append("offline", failure, delay)
-            case .waitOut(let failure, let delay): try append("short", failure, delay)
+                try append(.waitForConnectivity, failure, delay)
+            case .waitOut(let failure, let delay): try append(.waitOut, failure, delay)
             case .askForCredential(let failure, let origin, let name, let time):
-                try append("asks", failure, time)
+                try append(.askForCredential, failure, time)
                 questions.append(
                     QuestionColumns(
                         place: place,
@@ -61,19 +61,19 @@ struct AttemptEndColumns {
                 )
             case .moved(let failure, let move):
                 switch move.wait {
-                case .nothing: try append("moved", failure)
-                case .retry(let delay): try append("retry", failure, delay)
-                case .connectivity(let delay): try append("offline", failure, delay)
+                case .nothing: try append(.moved, failure)
+                case .retry(let delay): try append(.retry, failure, delay)
+                case .connectivity(let delay): try append(.waitForConnectivity, failure, delay)
                 }
                 moves.append(move, place: place)
-            case .released: try append("released")
-            case .requeued: try append("requeued")
+            case .released: try append(.released)
+            case .requeued: try append(.requeued)
             }
         }
     }
 
     private mutating func append(
-        _ outcome: String,
+        _ outcome: StoredOutcome,
         _ failure: TransferFailure? = nil,
         _ delay: Duration? = nil
     ) throws(StoreError) {

@@ -16,7 +16,8 @@ extension CompletionStore {
         let query: Query = """
             WITH given AS MATERIALIZED (
                 SELECT \(columns.tasks) AS task_ids, \(columns.fences) AS fences,
-                    \(columns.outcomes) AS outcomes, \(columns.bytesReceived) AS bytes_received,
+                    \(columns.outcomes.map(\.rawValue)) AS outcomes,
+                    \(columns.bytesReceived) AS bytes_received,
                     \(columns.bytesSent) AS bytes_sent, \(columns.failures) AS failures
             ),
             \(AttemptRuns.runs.take(

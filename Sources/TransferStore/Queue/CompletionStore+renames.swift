@@ -3,76 +3,8 @@ import Postgres
 package import TransferModel
 
 extension CompletionStore {
-    /// Moves attempts whose part file is whole and durable past the point of no return, and ends
-    /// attempts of other tasks, in one transaction.
-    ///
-    /// - Returns: the tasks whose pending rename of that fence now exists, also if an earlier call
-    ///   with an unknown outcome made it, and the tasks that were ended. The caller must check the
-    ///   part files of all others.
-    package func beginRenames(
-        _ pendingRenames: [PendingRename],
-        ending attemptEnds: [AttemptEnd] = []
-    ) async throws(StoreError) -> Set<TaskID> {
-        let plain = try PlainEndColumns(attemptEnds)
-        var changes: [AttemptChange] = []
-        if !pendingRenames.isEmpty { changes.append(Self.pendingRename(of: pendingRenames)) }
-        if let plain, !attemptEnds.isEmpty {
-            changes.append(Self.plainEnd(of: attemptEnds, plain))
-        } else if !attemptEnds.isEmpty {
-            changes.append(try Self.attemptEnd(of: attemptEnds))
-        }
-        var changed = try await run(changes)
-        let others = attemptEnds.filter { !changed.contains($0.task) }
-        var unmoved = pendingRenames.filter { !changed.contains($0.task) }
-        var again: [AttemptChange] = []
-        if !unmoved.isEmpty { again.append(Self.pendingRename(of: unmoved, apart: true)) }
-        if !others.isEmpty { again.append(try Self.attemptEnd(of: others)) }
-        changed.formUnion(try await run(again, isAgain: true))
-        unmoved.removeAll { changed.contains($0.task) }
-        if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
-        return changed
-    }
-
-    /// Runs statements in one transaction.
-    ///
-    /// What they have not found is looked for `again`, task by task. It may be a part of a stretch that
-    /// is not whole. Or its attempt got a row of its own while a statement waited for its run, and is
-    /// in neither for that statement, which sees rows as they were when it began. So the second time
-    /// the runs are locked by a statement before; an attempt never goes back into a run.
-    ///
-    /// For the same reason a statement that looks for parts is preceded by the locks of all attempts
-    /// that it may end: a checkpoint that it would have waited for has stored its part by then.
-    ///
-    /// - Returns: the tasks whose attempts they changed.
-    private func run(
-        _ changes: [AttemptChange],
-        isAgain: Bool = false
-    ) async throws(StoreError) -> Set<TaskID> {
-        guard !changes.isEmpty else { return [] }
-        var queries = [database.briefLocks]
-        let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
-        let looksForParts = changes.contains(where: \.looksForParts)
-        // The first time one statement alone locks its runs itself.
-        if inRuns.count > 1 || (isAgain || looksForParts) && !inRuns.isEmpty {
-            let fences = inRuns.joined().map(\.rawValue).sorted()
-            queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
-            if looksForParts {
-                queries.append(AttemptRuns.lockRows(of: changes.flatMap(\.tasks)))
-            }
-        }
-        let first = queries.count
-        // Every transaction locks rows of tasks first and the counters of sessions last.
-        queries += changes.map(\.query) + changes.flatMap(\.last)
-        let answers = try await database.run(queries)[first...]
-        var changed = Set<TaskID>(minimumCapacity: changes.reduce(0) { $0 + $1.tasks.count })
-        for (change, answer) in zip(changes, answers) {
-            changed.formUnion(try change.changed(answer))
-        }
-        return changed
-    }
-
     /// Returns those tasks whose pending rename of that fence exists already.
-    private func pending(
+    func pending(
         _ pendingRenames: [PendingRename]
     ) async throws(StoreError) -> Set<TaskID> {
         let rows = try await database.run(
@@ -116,7 +48,7 @@ extension CompletionStore {
 
     /// Returns the statement for new pending renames, each of which is looked for by itself if they are
     /// taken `apart`.
-    private static func pendingRename(
+    static func pendingRename(
         of pendingRenames: [PendingRename],
         apart: Bool = false
     ) -> AttemptChange {

@@ -27,11 +27,74 @@ extension CompletionStore {
         i.outcome <> 'completed' AND i.task_id NOT IN (SELECT f.task_id FROM from_run f)
         """
 
-    /// Ends attempts and pending renames, writes their events and keeps the sessions' counters.
+    /// Ends attempts and pending renames, and begins the renames of others, in one transaction.
     ///
-    /// - Returns: the tasks that were ended; every other fence was stale.
-    package func end(_ attemptEnds: [AttemptEnd]) async throws(StoreError) -> Set<TaskID> {
-        try await beginRenames([], ending: attemptEnds)
+    /// It writes the events of the ends and keeps the sessions' counters. An attempt whose rename
+    /// begins has a part file that is whole and durable; it is past the point of no return then.
+    ///
+    /// - Returns: the tasks that were ended, and those whose pending rename of that fence now
+    ///   exists, also if an earlier call with an unknown outcome made it. The fences of all others
+    ///   were stale, and the caller must check their part files.
+    package func end(
+        _ attemptEnds: [AttemptEnd],
+        beginning pendingRenames: [PendingRename] = []
+    ) async throws(StoreError) -> Set<TaskID> {
+        let plain = try PlainEndColumns(attemptEnds)
+        var changes: [AttemptChange] = []
+        if !pendingRenames.isEmpty { changes.append(Self.pendingRename(of: pendingRenames)) }
+        if let plain, !attemptEnds.isEmpty {
+            changes.append(Self.plainEnd(of: attemptEnds, plain))
+        } else if !attemptEnds.isEmpty {
+            changes.append(try Self.attemptEnd(of: attemptEnds))
+        }
+        var changed = try await run(changes)
+        let others = attemptEnds.filter { !changed.contains($0.task) }
+        var unmoved = pendingRenames.filter { !changed.contains($0.task) }
+        var again: [AttemptChange] = []
+        if !unmoved.isEmpty { again.append(Self.pendingRename(of: unmoved, apart: true)) }
+        if !others.isEmpty { again.append(try Self.attemptEnd(of: others)) }
+        changed.formUnion(try await run(again, isAgain: true))
+        unmoved.removeAll { changed.contains($0.task) }
+        if !unmoved.isEmpty { changed.formUnion(try await pending(unmoved)) }
+        return changed
+    }
+
+    /// Runs statements in one transaction.
+    ///
+    /// What they have not found is looked for `again`, task by task. It may be a part of a stretch that
+    /// is not whole. Or its attempt got a row of its own while a statement waited for its run, and is
+    /// in neither for that statement, which sees rows as they were when it began. So the second time
+    /// the runs are locked by a statement before; an attempt never goes back into a run.
+    ///
+    /// For the same reason a statement that looks for parts is preceded by the locks of all attempts
+    /// that it may end: a checkpoint that it would have waited for has stored its part by then.
+    ///
+    /// - Returns: the tasks whose attempts they changed.
+    private func run(
+        _ changes: [AttemptChange],
+        isAgain: Bool = false
+    ) async throws(StoreError) -> Set<TaskID> {
+        guard !changes.isEmpty else { return [] }
+        var queries = [database.briefLocks]
+        let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
+        let looksForParts = changes.contains(where: \.looksForParts)
+        // The first time one statement alone locks its runs itself.
+        if inRuns.count > 1 || (isAgain || looksForParts) && !inRuns.isEmpty {
+            let fences = inRuns.joined().map(\.rawValue).sorted()
+            queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
+            if looksForParts {
+                queries.append(AttemptRuns.lockRows(of: changes.flatMap(\.tasks)))
+            }
+        }
+        let first = queries.count
+        // Every transaction locks rows of tasks first and the counters of sessions last.
+        queries += changes.map(\.query) + changes.flatMap(\.last)
+        let answers = try await database.run(queries)[first...]
+        var changed = Set<TaskID>(minimumCapacity: changes.reduce(0) { $0 + $1.tasks.count })
+        for (change, answer) in zip(changes, answers) {
+            changed.formUnion(try change.changed(answer))
+        }
+        return changed
     }
 
     static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> AttemptChange {
@@ -44,8 +107,9 @@ extension CompletionStore {
         let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
-                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
-                    \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
+                    \(columns.places), \(columns.tasks), \(columns.fences),
+                    \(columns.outcomes.map(\.rawValue)), \(columns.bytesReceived),
+                    \(columns.bytesSent), \(columns.failures),
                     \(columns.delays), \(columns.abandoned), \(columns.measurements), \(groups.numbers)
                 ) AS i (
                     place, task_id, fence, outcome, bytes_received, bytes_sent, failure, delay_ms,
@@ -75,7 +139,7 @@ extension CompletionStore {
                 FROM from_run
                 UNION ALL SELECT * FROM from_row
             ),
-            -- Attempts of the other outcomes were never published.
+            -- Attempts of these two outcomes have no pending rename.
             \(RenameRuns.runs.takeItems(
                 in: groups,
                 if: "i.outcome NOT IN ('fetched', 'answered')"
@@ -101,9 +165,9 @@ extension CompletionStore {
                 ) e
                 CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = e.task_id LIMIT 1) t
                 LEFT JOIN unnest(
-                    \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
-                    \(columns.answers.map(\.responseHead)), \(columns.answers.map(\.partFence)),
-                    \(columns.answers.map(\.body))
+                    \(columns.responses.map(\.place)), \(columns.responses.map(\.httpStatus)),
+                    \(columns.responses.map(\.responseHead)), \(columns.responses.map(\.partFence)),
+                    \(columns.responses.map(\.body))
                 ) AS u (place, http_status, response_head, part_fence, response_body)
                     ON u.place = e.place
                 \(columns.moves.join)
@@ -126,10 +190,10 @@ extension CompletionStore {
                     task_id, due_at, attempt, failure, host_key, session_id, priority_rank, began_at,
                     awaits_host)
                 SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
-                    attempt - (outcome IN ('offline', 'short'))::int, failure, host_key, session_id,
-                    priority_rank, began_at,
-                    outcome = 'offline'
-                FROM gone WHERE outcome IN ('retry', 'offline', 'short')
+                    attempt - (outcome IN ('wait_for_connectivity', 'wait_out'))::int, failure,
+                    host_key, session_id, priority_rank, began_at,
+                    outcome = 'wait_for_connectivity'
+                FROM gone WHERE outcome IN ('retry', 'wait_for_connectivity', 'wait_out')
             ),
             asked_row AS (
                 INSERT INTO asked (
@@ -142,7 +206,7 @@ extension CompletionStore {
                     \(columns.questions.map(\.place)), \(columns.questions.map(\.origin)),
                     \(columns.questions.map(\.credential))
                 ) AS q (place, origin, credential) USING (place)
-                WHERE g.outcome = 'asks'
+                WHERE g.outcome = 'ask_for_credential'
             ),
             ready_row AS (\(ReadyRuns.insert("""
                 SELECT host_key, session_id, priority_rank, task_id,
@@ -177,7 +241,8 @@ extension CompletionStore {
                     coding, may_be_of_another)
                 JOIN gone g USING (place)
                 WHERE g.outcome IN (
-                    'retry', 'offline', 'short', 'asks', 'released', 'moved', 'failed')
+                    'retry', 'wait_for_connectivity', 'wait_out', 'ask_for_credential', 'released',
+                    'moved', 'failed')
             ),
             kept AS (SELECT * FROM reported WHERE outcome <> 'failed'),
             partial_row AS (\(PartStore.replacePartial)),
@@ -238,9 +303,9 @@ extension CompletionStore {
                     ('answered', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
-                    ('short', 1, 'task.waiting', false, 'waiting_for_retry'),
-                    ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
-                    ('asks', 1, 'task.authentication_required', false,
+                    ('wait_out', 1, 'task.waiting', false, 'waiting_for_retry'),
+                    ('wait_for_connectivity', 1, 'task.waiting', false, 'waiting_for_connectivity'),
+                    ('ask_for_credential', 1, 'task.authentication_required', false,
                         'waiting_for_authentication')
                 ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
             ),
@@ -266,8 +331,8 @@ extension CompletionStore {
 }
 
 extension AttemptEnd {
-    /// The fence by which a run may have the attempt; nil if it is published, for such an attempt left
-    /// its run for the rename.
+    /// The fence by which a run may have the attempt; nil if it has a pending rename, for which it
+    /// left its run.
     var fenceInRun: Fence? {
         if case .completed = outcome { nil } else { fence }
     }

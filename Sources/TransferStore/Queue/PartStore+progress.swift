@@ -9,6 +9,8 @@ extension PartStore {
     /// - Returns: whether events were written, for the progress that is to be reported.
     @discardableResult
     package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) -> Bool {
+        // An update may lock the attempts in the order of its argument.
+        let progress = progress.sorted { $0.task.uuid.precedes($1.task.uuid) }
         let checkpoints = progress.compactMap { progress in
             progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
         }

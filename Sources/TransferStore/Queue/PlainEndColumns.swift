@@ -10,7 +10,7 @@ struct PlainEndColumns {
     var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []
-    var outcomes: [String] = []
+    var outcomes: [StoredOutcome] = []
     var bytesReceived: [Int64] = []
     var bytesSent: [Int64] = []
     var failures: [String?] = []
@@ -34,10 +34,10 @@ struct PlainEndColumns {
             let attemptEnd = attemptEnds[index]
             guard attemptEnd.partial == nil, attemptEnd.abandoned == nil else { return nil }
             switch attemptEnd.outcome {
-            case .completed: append("completed")
-            case .fetched(let result, let part): append("fetched", result, part: part)
-            case .answered(let result, let body): append("answered", result, body: body)
-            case .failed(let failure): append("failed", failure: try StoredJSON.text(of: failure))
+            case .completed: append(.completed)
+            case .fetched(let result, let part): append(.fetched, result, part: part)
+            case .answered(let result, let body): append(.answered, result, body: body)
+            case .failed(let failure): append(.failed, failure: try StoredJSON.text(of: failure))
             case .retry, .waitForConnectivity, .waitOut, .askForCredential, .moved, .released,
                 .requeued:
                 return nil
@@ -51,8 +51,8 @@ struct PlainEndColumns {
         }
         if sorted.elementsEqual(attemptEnds.indices) { places = [] }
         if bytesSent.allSatisfy({ $0 == 0 }) { bytesSent = [] }
-        runs = FenceSpans(fences) { outcomes[$0] != "completed" }
-        renames = FenceSpans(fences) { outcomes[$0] == "completed" }
+        runs = FenceSpans(fences) { outcomes[$0] != .completed }
+        renames = FenceSpans(fences) { outcomes[$0] == .completed }
         failures = failures.column()
         measurements = measurements.column()
         httpStatuses = httpStatuses.column()
@@ -62,7 +62,7 @@ struct PlainEndColumns {
     }
 
     private mutating func append(
-        _ outcome: String,
+        _ outcome: StoredOutcome,
         _ result: TransferResult? = nil,
         part: Fence? = nil,
         body: [UInt8] = [],

@@ -73,14 +73,13 @@ extension ErasureStore {
             \(Self.needed),
             \(Self.divided("""
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
-                    t.kind = 'download' AND t.destination_path IS NULL AS has_result,
                     (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id) AS part_fence
                 FROM task t
                 -- Not a join, which might read all tasks in the order of their keys.
                 WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
                     AND (SELECT r.id FROM resume_data r WHERE r.id = t.id) IS NULL
                 """))
-            SELECT d.id, d.tenant_id, d.upload_is_staged, d.has_result, d.part_fence,
+            SELECT d.id, d.tenant_id, d.upload_is_staged, d.part_fence,
                 NULL::timestamptz AS finished_at
             FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)
             """,

@@ -77,8 +77,7 @@ extension RetentionStore {
                 FROM owner o
             ),
             page AS MATERIALIZED (
-                SELECT t.id, t.tenant_id, t.upload_is_staged,
-                    t.kind = 'download' AND t.destination_path IS NULL AS has_result
+                SELECT t.id, t.tenant_id, t.upload_is_staged
                 FROM (\(TaskListStore.selectTasks(
                     of: session,
                     after: position?.uuid ?? UUID.zero,
@@ -111,8 +110,8 @@ extension RetentionStore {
                     AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
                     AND (\(Self.holdingCopy(of: "d.id", within: holdMax, latest))) IS NULL
             )
-            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence,
-                c.finished_at, x.looked_at, x.last
+            SELECT c.id, c.tenant_id, c.upload_is_staged, c.part_fence, c.finished_at, x.looked_at,
+                x.last
             FROM (SELECT count(*) AS looked_at,
                 (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last FROM page) x
             LEFT JOIN chosen c ON true

@@ -19,14 +19,13 @@ package struct StoredResult: Sendable {
 
 extension StoredResult: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
-        let part = try row.decodeIfPresent("part_fence", as: Int64.self).map(Fence.init(rawValue:))
         let task = try row.task("task_id")
         self.init(
             task: task,
             tenant: try row.tenant("tenant_id"),
-            path: ResultLocation.path(of: task, destination: try row.destination(), part: part),
+            path: try row.resultPath(of: task),
             bytes: try row.decode("bytes_received"),
-            isOwnFile: part != nil,
+            isOwnFile: try row.decodeIfPresent("part_fence", as: Int64.self) != nil,
             isKnownGone: try row.decode("is_known_gone")
         )
     }

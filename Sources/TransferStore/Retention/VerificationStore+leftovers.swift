@@ -11,7 +11,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
-    /// Returns those of the part files that any row names: a task writes, continues, publishes or
+    /// Returns those of the part files that any row names: a task writes, continues, renames or
     /// will remove them, or one is the result of its task, which is among `tasks`.
     ///
     /// This is one statement, so that a row that is moving between tables is seen in one of them.

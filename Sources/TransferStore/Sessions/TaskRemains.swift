@@ -20,9 +20,8 @@ extension TaskRemains {
         tenant = try row.tenant("tenant_id")
         finishedAt = try row.decodeIfPresent("finished_at")
         var paths: [String] = []
-        if try row.decode("has_result") {
-            let part = try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
-            paths.append(ResultLocation.path(of: task, destination: nil, part: part))
+        if let part = try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)) {
+            paths.append(ResultLocation.partPath(of: task, destination: nil, fence: part))
         }
         if try row.decode("upload_is_staged") { paths.append(ResultLocation.bodyPath(of: task)) }
         self.paths = paths

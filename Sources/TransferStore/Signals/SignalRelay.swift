@@ -69,7 +69,8 @@ package final class SignalRelay: Sendable {
 
     /// Sends and receives until cancelled; signals pending by then are still sent.
     package func run() async {
-        var pause = Self.pauseMin
+        let backoff = Backoff(base: Self.pauseMin, limit: Self.pauseMax)
+        var failureCount = 0
         var isAway = false
         while !Task.isCancelled {
             var cause = "the server closed the connection"
@@ -98,9 +99,10 @@ package final class SignalRelay: Sendable {
             }
             isAway = true
             // A server that accepts and hangs up must not be asked again and again without a pause.
-            if let connectedAt, .now - connectedAt > Self.pauseMax { pause = Self.pauseMin }
-            do { try await Task.sleep(for: pause * Double.random(in: 0.5..<1)) } catch { return }
-            pause = min(pause * 2, Self.pauseMax)
+            if let connectedAt, .now - connectedAt > Self.pauseMax { failureCount = 0 }
+            failureCount += 1
+            let pause = backoff.delay(failureCount: failureCount)
+            do { try await Task.sleep(for: pause) } catch { return }
         }
     }
 

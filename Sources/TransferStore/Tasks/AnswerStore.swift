@@ -213,7 +213,7 @@ extension AnswerStore {
             RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
                 \(CountStore.state(ofAsked: "q")) AS state
         ),
-        \(DecisionStore.queueAnswered)
+        \(QuestionStore.queueAnswered)
         SELECT task_id FROM begun
         """
     }

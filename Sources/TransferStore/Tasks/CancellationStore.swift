@@ -28,7 +28,7 @@ extension CancellationStore {
         case more
         /// All tasks were examined, but some were moving between two tables.
         case again
-        /// Nothing, except tasks that are being published or handled by another instance.
+        /// Nothing, except tasks that have pending renames or are handled by another instance.
         case none
     }
 
@@ -117,7 +117,7 @@ extension CancellationStore {
             )
             DELETE FROM cancellation c WHERE c.session_id = (SELECT f.session_id FROM finished f)
             """,
-            DecisionStore.forgetCredentials(ofEndedSession: session),
+            QuestionStore.forgetCredentials(ofEndedSession: session),
         ])
         guard let row = rows[4].first else { return .none }
         return try row.word("rest")
@@ -180,8 +180,8 @@ extension CancellationStore {
             WHERE t.session_id = c.session_id AND t.id > c.cancelled_through))
         """
 
-    /// Whether a session with the counters `p` has more outstanding tasks than those being
-    /// published.
+    /// Whether a session with the counters `p` has more outstanding tasks than those with
+    /// pending renames.
     static let isAnyLeft: Query = """
         (p.outstanding > (SELECT count(*) FROM pending_rename b WHERE b.session_id = p.session_id))
         """

@@ -12,10 +12,10 @@ extension ControlStore {
     /// The number of tries of a change that keeps finding the task moving between two tables.
     private static let triesMax = 20
 
-    /// Cancels a task that is not terminal and not being published.
+    /// Cancels a task that is not terminal and has no pending rename.
     ///
     /// This is linearizable against completion: a worker moves the attempt's row before it
-    /// publishes, so either this call finds the row and the worker does not, or the reverse.
+    /// renames the file, so either this call finds the row and the worker does not, or the reverse.
     ///
     /// With `resumeData`, the received bytes are kept under that name for another task.
     ///
@@ -172,12 +172,12 @@ extension ControlStore {
             guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
                 return nil
             }
-            guard applies(task), try await !isBeingPublished(id) else { return task }
+            guard applies(task), try await !hasPendingRename(id) else { return task }
         }
         return try await TaskStore(database).task(tenant: tenant, id: id)
     }
 
-    private func isBeingPublished(_ id: TaskID) async throws(StoreError) -> Bool {
+    private func hasPendingRename(_ id: TaskID) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             "SELECT 1 FROM task t CROSS JOIN LATERAL (\(RenameRuns.find)) p WHERE t.id = \(id.uuid)"
         )

@@ -33,11 +33,7 @@ extension CopyStore {
         var claims = claims
         for row in rows {
             let index = copies[Int(try row.decode("place", as: Int64.self)) - 1]
-            let path = ResultLocation.path(
-                of: try row.task("id"),
-                destination: try row.destination(),
-                part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
-            )
+            let path = try row.resultPath(of: try row.task("id"))
             claims[index].request.upload = .file(path: path)
         }
         return claims

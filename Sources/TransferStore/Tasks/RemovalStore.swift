@@ -31,7 +31,6 @@ extension RemovalStore {
             """
             WITH target AS MATERIALIZED (
                 SELECT t.id, t.tenant_id, t.upload_is_staged, o.part_fence, o.finished_at,
-                    t.kind = 'download' AND t.destination_path IS NULL AS has_result,
                     o.task_id IS NOT NULL AS is_ended,
                     -- A worker has to stop, or another task takes over bytes at this one's place.
                     EXISTS (SELECT 1 FROM revocation x WHERE x.task_id = t.id)

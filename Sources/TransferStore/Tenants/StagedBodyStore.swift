@@ -79,7 +79,7 @@ extension StagedBodyStore {
                     SELECT p.task_id FROM page p
                     WHERE (SELECT t.id FROM task t WHERE t.id = p.task_id) IS NULL))
             )
-            SELECT p.task_id AS id, p.tenant_id, false AS has_result, NULL::bigint AS part_fence,
+            SELECT p.task_id AS id, p.tenant_id, NULL::bigint AS part_fence,
                 true AS upload_is_staged, (
                     SELECT o.finished_at FROM outcome o WHERE o.task_id = ANY (ARRAY[p.task_id])
                 ) AS finished_at

@@ -369,16 +369,10 @@ extension PendingRename {
             number: Int(try row.decode("number", as: Int16.self)),
             destination: try row.destination(),
             result: result,
-            file: try FileIdentity(row)
+            file: FileIdentity(
+                inode: try row.decode("inode"),
+                bornAtNanoseconds: try row.decode("inode_born_at_ns")
+            )
         )
-    }
-}
-
-extension FileIdentity {
-    /// Creates the identity of the file; nil for a pending rename of earlier versions, which did
-    /// not store it.
-    fileprivate init?(_ row: StoredRow) throws(StoreError) {
-        guard let inode = try row.decodeIfPresent("inode", as: Int64.self) else { return nil }
-        self.init(inode: inode, bornAtNanoseconds: try row.decode("inode_born_at_ns"))
     }
 }

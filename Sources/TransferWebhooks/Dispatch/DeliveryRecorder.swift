@@ -7,7 +7,7 @@ struct DeliveryRecorder: Sendable {
     private static let pauseMin: Duration = .milliseconds(50)
     private static let pauseMax: Duration = .seconds(2)
 
-    let watch: OutageLog
+    let outages: OutageLog
     let stopping: StopFlag
 
     /// Writes a record, and retries while the database is away and the lease lasts.
@@ -34,7 +34,7 @@ struct DeliveryRecorder: Sendable {
             case .success(let value):
                 return value
             case .failure(let error):
-                watch.failed(error)
+                outages.failed(error)
                 guard case .unavailable = error, !stopping.isSet, !Task.isCancelled,
                     .now + pause < deadline
                 else {

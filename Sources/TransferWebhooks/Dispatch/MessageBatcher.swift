@@ -22,7 +22,7 @@ struct MessageBatcher: Sendable {
     /// Whether there may be more events.
     private(set) var hasMore = true
 
-    init(_ held: DeliveryCursor) {
+    init(_ held: HeldDelivery) {
         subscription = held.claim.subscription
         form = held.claim.form
         isRetry = held.isRetry

@@ -3,8 +3,8 @@ import Synchronization
 import TransferModel
 import TransferStore
 
-/// A watch that logs when the store goes away and when it is back, once each, and what of it cannot
-/// be read.
+/// A log of when the store goes away and when it is back, once each, and of what in it cannot be
+/// read.
 final class OutageLog: Sendable {
     private let isAway = Mutex(false)
     private let logger: Logger

@@ -33,7 +33,7 @@ extension WebhookDispatcher {
         let passed = await passUnasked(due.claims)
         var postponed: [(claim: DeliveryClaim, wait: Duration)] = []
         for claim in due.claims where !passed.contains(claim.fence) {
-            let held = DeliveryCursor(claim, until: expiresAt, askedAt: claimedAt)
+            let held = HeldDelivery(claim, until: expiresAt, askedAt: claimedAt)
             let wait = start(held, &group)
             if let wait { postponed.append((claim, wait)) }
         }
@@ -47,8 +47,8 @@ extension WebhookDispatcher {
     private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
             let due = try await dueDeliveries(limit)
-            watch.succeeded()
-            watch.couldNotRead(due.unreadable)
+            outages.succeeded()
+            outages.couldNotRead(due.unreadable)
             sender.counters.countUnreadable(due.unreadable.count)
             state.withLock { state in
                 state.claimFailures = 0
@@ -57,7 +57,7 @@ extension WebhookDispatcher {
             }
             return due
         } catch {
-            watch.failed(error)
+            outages.failed(error)
             state.withLock { state in
                 let doublings = min(state.claimFailures, 10)
                 state.claimFailures += 1
@@ -102,14 +102,14 @@ extension WebhookDispatcher {
         do throws(StoreError) {
             return try await stores.deliveries.passUnasked(untried)
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             return []
         }
     }
 
     /// - Returns: how long the pair has to wait until it is claimed again; nil when it is kept.
     private func start(
-        _ held: DeliveryCursor,
+        _ held: HeldDelivery,
         _ group: inout DiscardingTaskGroup
     ) -> Duration? {
         let admission = state.withLock { state in
@@ -143,7 +143,7 @@ extension WebhookDispatcher {
                 for (claim, wait) in deliveries { state.postponed.add(claim, until: .now + wait) }
             }
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
         }
     }
 
@@ -165,7 +165,7 @@ extension WebhookDispatcher {
             try await stores.deliveries.recall(claims)
         } catch {
             // They return by themselves.
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
         }
     }
 
@@ -174,9 +174,9 @@ extension WebhookDispatcher {
         while let held = state.withLock({ $0.slots.next(at: .now) }) { run(held, &group) }
     }
 
-    private func run(_ held: DeliveryCursor, _ group: inout DiscardingTaskGroup) {
+    private func run(_ held: HeldDelivery, _ group: inout DiscardingTaskGroup) {
         group.addTask {
-            var next: DeliveryCursor? = held
+            var next: HeldDelivery? = held
             while let current = next {
                 next = await self.deliver(current)
                 if next == nil { next = self.end(current) }
@@ -204,7 +204,7 @@ extension WebhookDispatcher {
     ///
     /// - Returns: nil when the store does not answer, or the claim has ended or is to end.
     func gather(
-        _ held: inout DeliveryCursor,
+        _ held: inout HeldDelivery,
         inPagesOf pageMax: Int
     ) async -> MessageBatcher? {
         var run = MessageBatcher(held)
@@ -252,7 +252,7 @@ extension WebhookDispatcher {
                 bytesMax: bounds.pageBytesMax
             )
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             return nil
         }
     }
@@ -260,7 +260,7 @@ extension WebhookDispatcher {
     /// Passes over the next events of a pair if they are no longer kept, and has that reported.
     ///
     /// - Returns: false when the claim has ended or is to end.
-    private func passExpired(_ held: inout DeliveryCursor) async -> Bool {
+    private func passExpired(_ held: inout HeldDelivery) async -> Bool {
         // Delivered events that are not recorded would be reported as expired.
         guard await settle(&held), held.isCurrent else { return false }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
@@ -297,7 +297,7 @@ extension WebhookDispatcher {
     /// for it; or else counts a failed try of its message, with which the claim ends.
     ///
     /// - Returns: false when the claim has ended.
-    func mayPass(_ place: EventPlace, _ held: inout DeliveryCursor) async -> Bool {
+    func mayPass(_ place: EventPlace, _ held: inout HeldDelivery) async -> Bool {
         if let kind = place.kind, !held.claim.wants(kind) {
             held.passed(place.sequence)
             return true

@@ -15,9 +15,9 @@ extension WebhookDispatcher {
     /// was claimed, the dispatcher stops, or a turn ends and the pair has to leave its slot.
     ///
     /// - Returns: the pair that has the slot then, if this one has given way to it.
-    func deliver(_ held: DeliveryCursor) async -> DeliveryCursor? {
+    func deliver(_ held: HeldDelivery) async -> HeldDelivery? {
         var held = held
-        var turn = DeliveryTurn<DeliveryCursor>(bounds, at: .now)
+        var turn = DeliveryTurn<HeldDelivery>(bounds, at: .now)
         var pageMax = held.claim.form == .single ? bounds.pageMax : bounds.furtherPageMax
         while !isDraining, held.isCurrent, !mustLeave(held, &turn) {
             guard let run = await gather(&held, inPagesOf: pageMax) else { break }
@@ -36,8 +36,8 @@ extension WebhookDispatcher {
     /// - Returns: false when the claim has ended.
     private func deliver(
         _ run: MessageBatcher,
-        _ held: inout DeliveryCursor,
-        _ turn: inout DeliveryTurn<DeliveryCursor>
+        _ held: inout HeldDelivery,
+        _ turn: inout DeliveryTurn<HeldDelivery>
     ) async -> Bool {
         for outgoing in run.messages {
             guard !mustLeave(held, &turn), await mayContinue(&held, havingRead: run.position)
@@ -57,8 +57,8 @@ extension WebhookDispatcher {
 
     /// Returns whether a pair has to be given back because its turn is over.
     private func mustLeave(
-        _ held: DeliveryCursor,
-        _ turn: inout DeliveryTurn<DeliveryCursor>
+        _ held: HeldDelivery,
+        _ turn: inout DeliveryTurn<HeldDelivery>
     ) -> Bool {
         guard turn.isOver(at: .now) else { return false }
         let subscription = held.claim.subscription
@@ -80,14 +80,14 @@ extension WebhookDispatcher {
     }
 
     /// Gives back a pair that may have further events.
-    private func leave(_ held: DeliveryCursor, _ turn: DeliveryTurn<DeliveryCursor>) async {
+    private func leave(_ held: HeldDelivery, _ turn: DeliveryTurn<HeldDelivery>) async {
         let result = await release(held)
         // It waits behind everything that is due already.
         if turn.isGivenUp, result == .due { wake() }
     }
 
     /// - Returns: false when the claim has ended.
-    private func deliver(_ outgoing: OutgoingMessage, _ held: inout DeliveryCursor) async -> Bool {
+    private func deliver(_ outgoing: OutgoingMessage, _ held: inout HeldDelivery) async -> Bool {
         if held.isUnacknowledged(outgoing.name, after: schedule.waits.count) {
             await fail(held, outgoing.name, .notAcknowledged, .notSent)
             return false
@@ -134,8 +134,7 @@ extension WebhookDispatcher {
     /// - Returns: nil when the store is away and cannot supply the message's content. That does not
     ///   count as a try: with the receiver's schedule, whose second wait is minutes, a moment
     ///   without a database would hold up the end of a generation.
-    private func attempt(_ outgoing: OutgoingMessage, _ held: DeliveryCursor) async -> SentMessage?
-    {
+    private func attempt(_ outgoing: OutgoingMessage, _ held: HeldDelivery) async -> SentMessage? {
         let claim = held.claim
         let message: WebhookMessage?
         do throws(StoreError) {
@@ -145,7 +144,7 @@ extension WebhookDispatcher {
                 to: claim.endpoint
             )
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             if case .unavailable = error { return nil }
             return .notSent
         }
@@ -162,7 +161,7 @@ extension WebhookDispatcher {
     /// Waits for the turn of the pair's next message, which is not after `position`, and returns
     /// whether that may be sent.
     private func mayContinue(
-        _ held: inout DeliveryCursor,
+        _ held: inout HeldDelivery,
         havingRead position: Int64
     ) async -> Bool {
         guard held.isCurrent else { return false }
@@ -180,7 +179,7 @@ extension WebhookDispatcher {
     /// Asks the store whether the subscription is still as it was claimed.
     ///
     /// - Returns: false also when the store does not answer.
-    private func ask(_ held: inout DeliveryCursor, havingRead position: Int64) async -> Bool {
+    private func ask(_ held: inout HeldDelivery, havingRead position: Int64) async -> Bool {
         let askedAt = ContinuousClock.now
         do throws(StoreError) {
             let standing = try await stores.deliveries.standing(of: held.claim)
@@ -192,7 +191,7 @@ extension WebhookDispatcher {
             )
             return held.isCurrent
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             return false
         }
     }
@@ -200,7 +199,7 @@ extension WebhookDispatcher {
     /// Returns whether nobody else can deliver this pair yet.
     ///
     /// A worker that others take for dead loses its pairs long before their own lease is over.
-    private func isTrusted(_ held: DeliveryCursor) -> Bool {
+    private func isTrusted(_ held: HeldDelivery) -> Bool {
         let now = ContinuousClock.now
         return held.isTrusted(at: now) && worker.isTrusted(held.claim.fence, at: now)
     }
@@ -214,13 +213,11 @@ extension WebhookDispatcher {
     }
 }
 
-// MARK: - What the store is told
-
 extension WebhookDispatcher {
     /// Records the deliveries that are not recorded yet.
     ///
     /// - Returns: false when the claim has ended.
-    func settle(_ held: inout DeliveryCursor) async -> Bool {
+    func settle(_ held: inout HeldDelivery) async -> Bool {
         guard held.cursor > held.recordedCursor else { return true }
         let askedAt = ContinuousClock.now
         let expiresAt = askedAt + bounds.lease - bounds.leaseMargin
@@ -251,7 +248,7 @@ extension WebhookDispatcher {
     }
 
     /// - Returns: false when the wake-up has to wait; then the claim has ended.
-    private func admit(_ event: SessionEvent, _ held: DeliveryCursor) async -> Bool {
+    private func admit(_ event: SessionEvent, _ held: HeldDelivery) async -> Bool {
         let admission = await recorder.record(
             until: held.expiresAt,
             whenStale: WakeUpAdmission.undecided
@@ -263,8 +260,7 @@ extension WebhookDispatcher {
         return admission == .admitted
     }
 
-    private func awaitAck(_ held: DeliveryCursor, _ event: SessionEvent, _ sent: SentMessage) async
-    {
+    private func awaitAck(_ held: HeldDelivery, _ event: SessionEvent, _ sent: SentMessage) async {
         let claim = held.claim
         _ = await recorder.record(until: held.expiresAt, whenStale: false) {
             [stores, health] () throws(StoreError) in
@@ -279,7 +275,7 @@ extension WebhookDispatcher {
     }
 
     /// Puts off a pair whose message could not be sent now, which is no fault of its receiver.
-    private func putOff(_ held: DeliveryCursor, _ failure: DeliveryFailure) async {
+    private func putOff(_ held: HeldDelivery, _ failure: DeliveryFailure) async {
         let wait = bounds.refusedWait * Double.random(in: 0.75..<1.25)
         logger.notice(
             "webhook put off",
@@ -295,7 +291,7 @@ extension WebhookDispatcher {
     }
 
     func fail(
-        _ held: DeliveryCursor,
+        _ held: HeldDelivery,
         _ message: MessageName,
         _ failure: DeliveryFailure,
         _ sent: SentMessage
@@ -368,7 +364,7 @@ extension WebhookDispatcher {
     /// Nobody else could end that lease: a store that was away for a moment must not hold the pair
     /// up for a minute.
     @discardableResult
-    func release(_ held: DeliveryCursor) async -> DeliveryRelease {
+    func release(_ held: HeldDelivery) async -> DeliveryRelease {
         let result = await recorder.record(
             until: held.expiresAt,
             whenStale: DeliveryRelease.stale

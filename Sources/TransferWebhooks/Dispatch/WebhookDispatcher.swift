@@ -16,7 +16,7 @@ import TransferStore
 package final class WebhookDispatcher: Service {
     /// The state that many threads share.
     struct State {
-        var slots: DeliverySlots<DeliveryCursor>
+        var slots: DeliverySlots<HeldDelivery>
         /// What found no place, to be claimed before its time if there is one.
         var postponed: PostponedDeliveries
         /// Whether the last claim got as many as it asked for, so that more are probably due.
@@ -45,7 +45,7 @@ package final class WebhookDispatcher: Service {
     let health: DeliveryHealth
     let bounds: DeliveryBounds
     let logger: Logger
-    let watch: OutageLog
+    let outages: OutageLog
     let stopping = StopFlag()
     let composer: MessageComposer
     let recorder: DeliveryRecorder
@@ -97,9 +97,9 @@ package final class WebhookDispatcher: Service {
             bounds: bounds,
             now: now
         )
-        watch = OutageLog(logger: logger)
+        outages = OutageLog(logger: logger)
         composer = MessageComposer(wakeUps: stores.wakeUps, linkBase: linkBase)
-        recorder = DeliveryRecorder(watch: watch, stopping: stopping)
+        recorder = DeliveryRecorder(outages: outages, stopping: stopping)
         replayer = WebhookReplayer(
             stores: stores,
             worker: worker,
@@ -110,7 +110,7 @@ package final class WebhookDispatcher: Service {
             schedule: schedule,
             health: health,
             bounds: bounds,
-            watch: watch,
+            outages: outages,
             stopping: stopping
         )
         state = Mutex(
@@ -188,13 +188,13 @@ package final class WebhookDispatcher: Service {
 
     /// Releases pairs that were claimed but not started, so that others need not await their
     /// leases.
-    private func giveBack(_ waiting: [DeliveryCursor]) async {
+    private func giveBack(_ waiting: [HeldDelivery]) async {
         await withDiscardingTaskGroup { group in
             for first in 0..<min(Self.releasesMax, waiting.count) {
                 group.addTask {
                     for index in stride(from: first, to: waiting.count, by: Self.releasesMax) {
                         // Without a store their leases free them, and a shutdown does not wait.
-                        guard !self.watch.isStoreAway else { return }
+                        guard !self.outages.isStoreAway else { return }
                         await self.release(waiting[index])
                     }
                 }
@@ -205,7 +205,7 @@ package final class WebhookDispatcher: Service {
     /// Gives back the slot of a pair.
     ///
     /// - Returns: a pair to deliver in its place.
-    func end(_ held: DeliveryCursor) -> DeliveryCursor? {
+    func end(_ held: HeldDelivery) -> HeldDelivery? {
         let (next, isIdle, mustWake) = state.withLock { state in
             state.slots.ended(held.claim.subscription, at: .now)
             let next = state.slots.next(at: .now)

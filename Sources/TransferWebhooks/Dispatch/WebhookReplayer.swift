@@ -24,7 +24,7 @@ struct WebhookReplayer: Sendable {
     let schedule: DeliverySchedule
     let health: DeliveryHealth
     let bounds: DeliveryBounds
-    let watch: OutageLog
+    let outages: OutageLog
     let stopping: StopFlag
     private let slots = ReplaySlots()
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -77,7 +77,7 @@ struct WebhookReplayer: Sendable {
             guard try await stores.deliveryLog.areAnyReplaysDue() else { return nil }
             return try await stores.deliveryLog.replayTurns(after: last, limit: Self.turnsMax)
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             return nil
         }
     }
@@ -92,7 +92,7 @@ struct WebhookReplayer: Sendable {
                 lease: lease
             )
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             return nil
         }
     }
@@ -104,7 +104,7 @@ struct WebhookReplayer: Sendable {
     private func replayNext(of subscription: SubscriptionID) async -> Bool {
         let expiresAt = ContinuousClock.now + lease
         guard !isStopping, let due = await claimReplays(of: subscription) else { return false }
-        watch.couldNotRead(due.unreadable)
+        outages.couldNotRead(due.unreadable)
         sender.counters.countUnreadable(due.unreadable.count)
         for (index, claim) in due.claims.enumerated() {
             switch await replay(claim, until: expiresAt) {
@@ -139,12 +139,10 @@ struct WebhookReplayer: Sendable {
                 try await stores.deliveryLog.cancelReplays(of: subscription) > 0
             {}
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
         }
     }
 }
-
-// MARK: - One message
 
 extension WebhookReplayer {
     /// What became of a replay.
@@ -184,7 +182,7 @@ extension WebhookReplayer {
                     to: claim.endpoint
                 )
             } catch {
-                if !Task.isCancelled { watch.failed(error) }
+                if !Task.isCancelled { outages.failed(error) }
                 if case .unavailable = error { return .mustWait }
                 return await end(claim, .notSent)
             }
@@ -308,7 +306,7 @@ extension WebhookReplayer {
             }
             return part
         } catch {
-            if !Task.isCancelled { watch.failed(error) }
+            if !Task.isCancelled { outages.failed(error) }
             // What is no outage would be met again at once.
             if case .unavailable = error {} else { pause(claim, throttle: nil) }
             return nil

@@ -135,8 +135,16 @@ struct Get: AsyncParsableCommand {
         _ reporter: ProgressReporter,
         beside urls: [String]
     ) async throws -> [TransferTask] {
+        let found: [Result<TransferTask, ReconnectionError>]
+        do throws(TransferError) {
+            found = try await session.reconnect()
+        } catch {
+            // Some pages of them may have been taken over.
+            await Self.giveBack(session, reporter)
+            throw error
+        }
         var tasks: [TransferTask] = []
-        for found in try await session.reconnect() {
+        for found in found {
             switch found {
             case .failure(let error):
                 reporter.note("\(error.taskIdentifier): \(error.message)")

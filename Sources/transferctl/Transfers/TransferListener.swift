@@ -51,8 +51,6 @@ final class TransferListener: TransferSessionDelegate {
         task: TransferTask?,
         didFailWithoutEnding error: TransferError
     ) async {
-        // A lease ends also because all of its tasks have been saved and removed.
-        if error.problem?.code == .unknownLease { return }
         reporter.note("\(task?.originalRequest.url ?? session.configuration.identifier): \(error)")
     }
 

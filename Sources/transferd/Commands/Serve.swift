@@ -71,7 +71,7 @@ struct Serve: AsyncParsableCommand {
         let own = OwnEndpoints()
         // This listens before any other part exists, so that whoever watches the process sees it is
         // alive.
-        let front = Part(
+        let front = ServiceBlock(
             "requests",
             Self.front(probes, configuration.server, certificate, hangups, logger) {
                 own.add(port: $0)
@@ -187,7 +187,7 @@ struct Serve: AsyncParsableCommand {
     ///
     /// - Returns: whether everything has ended.
     private func stop(
-        _ front: Part,
+        _ front: ServiceBlock,
         _ starting: Task<Void, Never>,
         _ start: ServiceStart,
         answersClients: Bool,

@@ -9,20 +9,41 @@ import TransferStore
 /// An instance that ended instead would be restarted after longer and longer pauses, and come up
 /// minutes after its database.
 struct StartPatience: Sendable {
-    private static let pauseMin: Duration = .milliseconds(100)
-    private static let pauseMax: Duration = .seconds(2)
+    private static let backoff = Backoff(base: .milliseconds(100), limit: .seconds(2))
 
     let monitor: HealthMonitor
     let logger: Logger
     /// The database, once it was there.
     var server: DatabaseServer?
 
+    /// When a private server was last to be started again, and what was said of it.
+    struct Revival {
+        /// The pause between two, each of which may wait for a silent server.
+        static let interval: Duration = .seconds(5)
+
+        private var endedAt: ContinuousClock.Instant?
+        private var told: String?
+
+        /// Returns whether it is time for another one.
+        func isDue(at time: ContinuousClock.Instant) -> Bool {
+            endedAt.map { time - $0 >= Self.interval } ?? true
+        }
+
+        /// Takes in the end of one, with its failure if there was one, and returns whether that is
+        /// to be told: it is not what was told last.
+        mutating func end(_ failure: String?, at time: ContinuousClock.Instant) -> Bool {
+            defer { (endedAt, told) = (time, failure) }
+            return failure != nil && failure != told
+        }
+    }
+
     /// Repeats `body` until it succeeds.
     ///
     /// - Throws: an error that does not resolve itself, or `CancellationError`.
     func outwait<Result>(_ body: () async throws -> Result) async throws -> Result {
-        var pause = Self.pauseMin
+        var failureCount = 0
         var told: String?
+        var revival = Revival()
         while true {
             do {
                 let result = try await body()
@@ -46,21 +67,25 @@ struct StartPatience: Sendable {
                     )
                 }
                 told = reason
-                await reviveServer()
+                await reviveServer(&revival)
             }
-            try await Task.sleep(for: pause * Double.random(in: 0.75..<1))
-            pause = min(pause * 2, Self.pauseMax)
+            failureCount += 1
+            try await Task.sleep(for: Self.backoff.delay(failureCount: failureCount))
         }
     }
 
     /// Starts a private server again that was there and is gone, as with the container that had it:
     /// nobody else does so before the start is complete.
-    private func reviveServer() async {
-        guard !Task.isCancelled else { return }
+    private func reviveServer(_ revival: inout Revival) async {
+        guard let server, !Task.isCancelled, revival.isDue(at: .now) else { return }
+        var failure: String?
         do {
-            try await server?.revive()
+            try await server.revive()
         } catch {
-            logger.error("database not started again", metadata: ["error": "\(error)"])
+            failure = "\(error)"
+        }
+        if revival.end(failure, at: .now), let failure {
+            logger.error("database not started again", metadata: ["error": "\(failure)"])
         }
     }
 

@@ -5,7 +5,6 @@ import ServiceLifecycle
 import TransferContainer
 import TransferEngine
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferWebhooks
 
@@ -34,7 +33,6 @@ struct Instance: Sendable {
         database: Database,
         lifeline: Lifeline,
         container: Container?,
-        secrets: SecretBox?,
         pruner: Pruner?,
         signals: InstanceSignals,
         control: EgressControl,
@@ -78,7 +76,6 @@ struct Instance: Sendable {
                 database: database,
                 lifeline: lifeline.database,
                 container: container,
-                secrets: secrets,
                 removals: pruner.removals,
                 presence: presence,
                 signals: signals,
@@ -129,7 +126,6 @@ struct Instance: Sendable {
         database: Database,
         lifeline: Database,
         container: Container,
-        secrets: SecretBox?,
         removals: RemovalSignals,
         presence: TenantPresence,
         signals: InstanceSignals,
@@ -146,7 +142,6 @@ struct Instance: Sendable {
                 // Room for transfers that are ending while others take their slots.
                 connectionsMax: 2 * settings.concurrency
             ),
-            secrets: secrets,
             configuration: settings,
             removals: removals,
             pace: ClaimPace(beside: presence),

@@ -7,7 +7,6 @@ import TransferContainer
 import TransferEngine
 import TransferHTTP
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferWebhooks
 
@@ -18,9 +17,9 @@ final class ServiceStart: Sendable {
         /// The API; nil on an instance that does not answer clients.
         let api: TransferAPI?
         /// The transfers, deliveries and what they need.
-        let work: Part
+        let work: ServiceBlock
         /// The services that show the instance to be alive, up to the end of the work.
-        let base: Part
+        let base: ServiceBlock
     }
 
     private struct State {
@@ -109,7 +108,6 @@ final class ServiceStart: Sendable {
             database: database,
             lifeline: lifeline,
             container: container,
-            secrets: settings.secrets,
             pruner: try await pruner(EngineStores(database), container),
             signals: signals,
             control: try await egress(database),
@@ -133,12 +131,12 @@ final class ServiceStart: Sendable {
         services += instance.services
         let clientAPI: TransferAPI? = try container.flatMap {
             roles.contains(.api)
-                ? try api(APIStores(database), $0, settings.secrets, instance, trail) : nil
+                ? try api(APIStores(database), $0, instance, trail) : nil
         }
         if let clientAPI { services.append(KeyRecall(api: clientAPI, logger: logger)) }
         let parts = Parts(
             api: clientAPI,
-            work: Part("work", services, logger: logger, onEnd: onEnd),
+            work: ServiceBlock("work", services, logger: logger, onEnd: onEnd),
             base: base(server, pool, lifeline, instance.leaseKeeper, settings.schemaVersion)
         )
         state.withLock { $0.parts = parts }
@@ -200,7 +198,7 @@ final class ServiceStart: Sendable {
         _ lifeline: Lifeline,
         _ leaseKeeper: LeaseKeeper?,
         _ version: Int
-    ) -> Part {
+    ) -> ServiceBlock {
         var services: [any Service] = [
             PoolService(pool: lifeline.pool),
             PoolService(pool: lifeline.pulsePool),
@@ -218,31 +216,29 @@ final class ServiceStart: Sendable {
             ),
         ]
         if let leaseKeeper { services.append(leaseKeeper) }
-        return Part("registration", services, logger: logger, onEnd: onEnd)
+        return ServiceBlock("registration", services, logger: logger, onEnd: onEnd)
     }
 
     private func api(
         _ stores: APIStores,
         _ container: Container,
-        _ secrets: SecretBox?,
         _ instance: Instance,
         _ audit: AuditTrail
     ) throws -> TransferAPI {
-        let watch = LongPollHub(stores: stores, logger: logger)
-        signals.add { if $0.contains(.events) { watch.signal() } }
+        let polls = LongPollHub(stores: stores, logger: logger)
+        signals.add { if $0.contains(.events) { polls.signal() } }
         // Only a worker probes.
         let engine = instance.engine
         let isProbed = configuration.networkProbeURL != nil
         return TransferAPI(
             stores: stores,
             container: container,
-            secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
             connectionsPerHost: configuration.connectionsPerHost,
             baseURL: configuration.server.publicURL,
             egress: configuration.egress,
             health: health,
-            watch: watch,
+            polls: polls,
             connections: connections,
             presence: instance.presence,
             counters: metrics.requests,

@@ -39,7 +39,9 @@ struct DatabaseLocation: Sendable {
             ?? Self.dataDirectoryDefault(reader.environment)
         if directory == nil {
             reader.refuse(
-                "TRANSFERD_DATA_DIRECTORY: takes a name, for this user has no home directory"
+                """
+                TRANSFERD_DATA_DIRECTORY: has to be set, because this user has no home directory
+                """
             )
         }
         dataDirectory = URL(fileURLWithPath: directory ?? "/").standardizedFileURL.path
@@ -62,8 +64,9 @@ struct DatabaseLocation: Sendable {
             reader.refuse(
                 """
                 \(variable): names a server on another machine without sslmode=verify-full, so that \
-                another could take its place. Add that, with sslrootcert for an authority of your \
-                own, or set TRANSFERD_DATABASE_TLS to as-given if that network is trusted
+                another could take its place. Add that, with sslrootcert for the file of the \
+                authorities that may vouch for it, such as /etc/ssl/certs/ca-certificates.crt, or \
+                set TRANSFERD_DATABASE_TLS to as-given if that network is trusted
                 """
             )
         } else if configuration.leavesEncryptionOpen {

@@ -98,6 +98,41 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    /// A service that fails at the second page of a takeover gets those of the first back.
+    @Test func giveBackWhatTheyHadTakenOver() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        let session = "/v1/sessions/transferctl"
+        let document = #"""
+            {"client": "default", "identifier": "transferctl", "id": "s", "kind": "background",
+            "generation": 0, "configuration": {"header_names": [], "is_discretionary": false},
+            "outstanding": 1, "completed": 0, "failed": 0, "cancelled": 0, "task_counts": {},
+            "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
+            "created_at": "2026-03-01T12:00:00Z"}
+            """#
+        stage.origin.when(session, .response(body: .text(document)))
+        let stream = [(name: "Content-Type", value: "text/event-stream")]
+        stage.origin.when("\(session)/events", .gated(.text(": "), after: 0, gate, headers: stream))
+        let problem = ProblemDetails(.validationFailed, detail: nil, requestID: "r")
+        let refusal = OriginBody.bytes(try WireEncoder.encode(problem))
+        stage.origin.when("\(session)/reconnect") { request in
+            guard request.numberAtPath == 1 else { return .response(422, body: refusal) }
+            let page = #"{"lease_token": "lease", "items": [], "next_cursor": "more"}"#
+            return .response(body: .text(page))
+        }
+        stage.origin.when("/v1/leases/lease", OriginScript([.head(204)]))
+        let got = try await stage.run(
+            ["get", "--output", stage.folder.path],
+            adding: ["TRANSFERD_URL": stage.origin.url("")]
+        )
+        #expect(got.status == 2)
+        let returned = stage.origin.log.now.requests(at: "/v1/leases/lease")
+        #expect(returned.map(\.method) == ["DELETE"])
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func endWithoutAWordWhenNobodyReadsTheirOutput() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }

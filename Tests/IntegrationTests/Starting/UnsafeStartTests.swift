@@ -75,6 +75,11 @@ import TransferWire
         #expect(refusal.contains("no sslmode") == isRefused, "\(refusal)")
     }
 
+    @Test func whoHasNoAuthorityIsToldOfTheSystems() {
+        let refusal = Self.problems(["DATABASE_URL": "host=10.0.0.1 dbname=x"])
+        #expect(refusal.contains("such as /etc/ssl/certs/ca-certificates.crt"), "\(refusal)")
+    }
+
     /// What is there would be gone after the next boot, and others could have made the way to it.
     @Test func aUserWithoutAHomeNamesTheDataDirectory() {
         let nobody: uid_t = 0x7FFF_0001

@@ -121,6 +121,17 @@ import TransferWire
         #expect(StartPatience.mendsItself(MigratorError.schemaMissing(searchPath: "later")))
     }
 
+    @Test func aServerThatDoesNotStartAgainIsToldOfOnce() {
+        var revival = StartPatience.Revival()
+        let start = ContinuousClock.now
+        #expect(revival.isDue(at: start))
+        let failures: [String?] = ["away", "away", "full", nil, "full"]
+        let told = failures.map { revival.end($0, at: start) }
+        #expect(told == [true, false, true, false, true])
+        #expect(!revival.isDue(at: start + .seconds(4)))
+        #expect(revival.isDue(at: start + .seconds(5)))
+    }
+
     @Test func endsInOrderWhileItWaits() async throws {
         let directory = try DataDirectory()
         let waiting = try Waiting(for: directory.databaseURL)

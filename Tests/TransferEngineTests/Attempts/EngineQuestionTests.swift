@@ -24,7 +24,7 @@ import TransferTestSupport
             }
             #expect(Date() >= begin)
             #expect(fixture.origin.log.now.requests.isEmpty)
-            _ = try await fixture.stores.decisions.beginTask(
+            _ = try await fixture.stores.questions.beginTask(
                 tenant: fixture.tenant,
                 id: id,
                 with: nil
@@ -63,7 +63,7 @@ import TransferTestSupport
             hostKey: HostKey(host: parsed.host, port: Int(parsed.port)),
             headers: headers
         )
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: id,
             with: request

@@ -60,7 +60,7 @@ import TransferModel
         var pace = pace(idlePercent: 0)
         let now = flood(&pace, by: [flood], beside: [quiet])
         #expect(pace.room(at: now)(flood) == Self.few)
-        #expect(pace.takeRest(at: now) == nil)
+        #expect(pace.takeWakeUp(at: now) == nil)
         pace.note(Array(repeating: flood, count: Self.few), at: now)
         #expect(pace.room(at: now)(flood) == 0)
         // The other one has as many as it wants.
@@ -72,13 +72,13 @@ import TransferModel
         let now = flood(&pace, by: [flood], beside: [quiet])
         _ = pace.room(at: now)
         pace.note(Array(repeating: flood, count: Self.few), at: now)
-        #expect(pace.takeRest(at: now + .milliseconds(3)) == ClaimPace.period - .milliseconds(3))
-        #expect(pace.takeRest(at: now + .milliseconds(4)) == nil)
+        #expect(pace.takeWakeUp(at: now + .milliseconds(3)) == ClaimPace.period - .milliseconds(3))
+        #expect(pace.takeWakeUp(at: now + .milliseconds(4)) == nil)
         let next = now + ClaimPace.period
         #expect(pace.room(at: next)(flood) == Self.few)
         pace.note(Array(repeating: flood, count: Self.few), at: next)
         // Even when it has already come.
-        #expect(pace.takeRest(at: next + ClaimPace.period * 2) == .zero)
+        #expect(pace.takeWakeUp(at: next + ClaimPace.period * 2) == .zero)
     }
 
     @Test func aTenantAloneIsNotLimited() {

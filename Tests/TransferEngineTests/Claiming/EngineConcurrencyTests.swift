@@ -150,28 +150,20 @@ import TransferTestSupport
     @Test func aWorkerThatVanishedIsReplaced() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
-        let ids = [
-            try await fixture.submit(fixture.origin.url("/file")),
-            try await fixture.submit(fixture.origin.url("/file")),
-        ]
+        let ids = try await Self.submitNamed(fixture)
         // A worker that claims both, receives one file completely and durably, and then is gone.
         let dead = WorkerIdentity(
             incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
         )
         let claims = try await fixture.stores.queue.claimAny(2, by: dead)
         for claim in claims {
-            let part = ResultLocation.partPath(
-                of: claim.task,
-                destination: nil,
-                fence: claim.fence
-            )
-            try fixture.place(Array("whole".utf8), at: part)
+            try fixture.place(Array("whole".utf8), at: Self.part(of: claim))
         }
-        #expect(
-            try await fixture.stores.completions.beginRenames([Self.pendingRename(of: claims[0])])
-                .count
-                == 1
+        let begun = try await fixture.stores.completions.end(
+            [],
+            beginning: [Self.pendingRename(of: claims[0])]
         )
+        #expect(begun.count == 1)
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: {
@@ -192,22 +184,19 @@ import TransferTestSupport
     @Test func anAnswerThatWasLostIsMadeUpFor() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
-        for _ in 0..<2 { _ = try await fixture.submit(fixture.origin.url("/file")) }
+        _ = try await Self.submitNamed(fixture)
         let claims = Mutex<[TaskClaim]>([])
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: { identity in
             let taken = try await fixture.stores.queue.claimAny(2, by: identity)
             let whole = try #require(taken.first)
-            try fixture.place(
-                Array("whole".utf8),
-                at: ResultLocation.partPath(of: whole.task, destination: nil, fence: whole.fence)
+            try fixture.place(Array("whole".utf8), at: Self.part(of: whole))
+            let begun = try await fixture.stores.completions.end(
+                [],
+                beginning: [Self.pendingRename(of: whole)]
             )
-            #expect(
-                try await fixture.stores.completions.beginRenames([Self.pendingRename(of: whole)])
-                    .count
-                    == 1
-            )
+            #expect(begun.count == 1)
             claims.withLock { $0 = taken }
         } _: { _ in
             let claims = claims.withLock { $0 }
@@ -247,6 +236,24 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.map(\.method) == ["PUT"])
     }
 
+    /// Submits two tasks for the same file, each with a destination.
+    private static func submitNamed(_ fixture: EngineFixture) async throws -> [TaskID] {
+        var ids: [TaskID] = []
+        for path in ["first", "second"] {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/file")) {
+                    $0.destination = Destination(path: path, overwrite: false)
+                }
+            )
+        }
+        return ids
+    }
+
+    /// Returns the path of the part file of an attempt.
+    private static func part(of claim: TaskClaim) -> String {
+        ResultLocation.partPath(of: claim.task, destination: claim.destination, fence: claim.fence)
+    }
+
     /// Returns the pending rename of a file of five bytes, complete and durable.
     private static func pendingRename(of claim: TaskClaim) -> PendingRename {
         PendingRename(
@@ -255,7 +262,8 @@ import TransferTestSupport
                 httpStatus: 200,
                 bytesReceived: 5,
                 isLengthVerified: true
-            )
+            ),
+            file: FileIdentity(inode: 1, bornAtNanoseconds: 1)
         )
     }
 

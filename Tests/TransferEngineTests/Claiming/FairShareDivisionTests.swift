@@ -102,12 +102,12 @@ import TransferModel
         share.note([flows[1]])
         #expect(share.givingWay(at: now).isEmpty)
         // One look is planned for it, however often it is asked.
-        #expect(share.takeRest(at: now + .milliseconds(1)) == .milliseconds(499))
-        #expect(share.takeRest(at: now + .milliseconds(2)) == nil)
+        #expect(share.takeWakeUp(at: now + .milliseconds(1)) == .milliseconds(499))
+        #expect(share.takeWakeUp(at: now + .milliseconds(2)) == nil)
         #expect(share.givingWay(at: now + .milliseconds(499)).isEmpty)
-        #expect(share.takeRest(at: now + .milliseconds(499)) == nil)
+        #expect(share.takeWakeUp(at: now + .milliseconds(499)) == nil)
         #expect(share.givingWay(at: now + .milliseconds(500)) == [claims[1].fence])
-        #expect(share.takeRest(at: now + .milliseconds(500)) == .milliseconds(500))
+        #expect(share.takeWakeUp(at: now + .milliseconds(500)) == .milliseconds(500))
         // There is no second one before the first had time to end.
         #expect(share.givingWay(at: now + .milliseconds(501)).isEmpty)
         share.ended(claims[1].fence, bytes: 0)

@@ -51,7 +51,7 @@ import TransferModel
         queue.looked(from: Self.begin, to: end, foundUpTo: nil)
         queue.isPolled = true
         #expect(!queue.mayLook(at: end + .milliseconds(1950)))
-        #expect(queue.takeRest(at: end) == nil)
+        #expect(queue.takeWakeUp(at: end) == nil)
         #expect(queue.mayLook(at: end + .milliseconds(1960)))
         queue.isStale = true
         #expect(queue.mayLook(at: end + .milliseconds(360)))

@@ -15,7 +15,8 @@ import TransferTestSupport
     /// The last step that the killed worker has performed for a task.
     private enum Step: CaseIterable {
         case claimed
-        case published
+        /// The rename is pending.
+        case begun
         /// The file has its name, or was refused it; the end is not stored.
         case renamed
     }
@@ -98,7 +99,8 @@ import TransferTestSupport
             in: container
         )
         guard rival.end != .claimed else { return }
-        #expect(try await fixture.stores.completions.beginRenames([pendingRename]) == [claim.task])
+        let begun = try await fixture.stores.completions.end([], beginning: [pendingRename])
+        #expect(begun == [claim.task])
         guard rival.end == .renamed else { return }
         // Its database is away, and so it is stopped before anybody learns of the end.
         let completer = AttemptCompleter(

@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import Testing
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
@@ -11,7 +10,6 @@ import TransferTestSupport
 /// Origins that require authentication.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineCredentialTests {
     private static let body = OriginBody.random(seed: 71, size: 5000)
-    private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
 
     /// Answers 401 unless the request has the value `expected` in `field`.
     private static func locked(
@@ -35,13 +33,12 @@ import TransferTestSupport
         name: String = "api",
         origins: [Origin] = []
     ) async throws {
-        let secrets = Credential.Secrets(main: Secret(secret))
         _ = try await fixture.stores.credentials.putCredential(
             tenant: fixture.tenant,
             name: name,
             form: form,
             origins: origins,
-            secret: try #require(box).seal(secrets, of: fixture.tenant)
+            secrets: Credential.Secrets(main: Secret(secret))
         )
     }
 
@@ -80,7 +77,7 @@ import TransferTestSupport
             // The credential replaces a header of its name.
             $0.headers = [HTTPHeader(name: field.lowercased(), value: "other")]
         }
-        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+        let task = try await fixture.withEngine { _ in
             try await fixture.ended(id)
         }
         #expect(task.state == .completed)
@@ -112,7 +109,7 @@ import TransferTestSupport
                     stored: authority.certificate
                 )
             }
-            let task = try await fixture.withEngine(secrets: Self.box) {
+            let task = try await fixture.withEngine {
                 $0.retryPolicy.attemptsMax = 1
             } _: { _ in
                 try await fixture.ended(id)
@@ -126,7 +123,7 @@ import TransferTestSupport
         Self.locked(fixture, "Bearer good")
         let id = try await Self.submit(fixture, credential: nil)
         let sibling = try await Self.submit(fixture, credential: nil)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             try await Self.asks(fixture, id)
             try await Self.asks(fixture, sibling)
             let waiting = try await fixture.task(id)
@@ -138,10 +135,9 @@ import TransferTestSupport
             #expect(waiting.waitsUntil != nil)
             let answer = CredentialAnswer.given(
                 .bearer,
-                secret: try #require(Self.box)
-                    .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
+                Credential.Secrets(main: Secret("good"))
             )
-            _ = try await fixture.stores.decisions.answerChallenge(
+            _ = try await fixture.stores.questions.answerChallenge(
                 tenant: fixture.tenant,
                 id: id,
                 with: answer
@@ -172,7 +168,7 @@ import TransferTestSupport
         try await Self.put(fixture, .bearer, "old")
         let refused = try await Self.submit(fixture)
         let missing = try await Self.submit(fixture, credential: "later")
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             try await Self.asks(fixture, refused)
             try await Self.asks(fixture, missing)
             #expect(try await fixture.task(missing).failure?.code == .credentialUnusable)
@@ -203,15 +199,14 @@ import TransferTestSupport
         Self.locked(fixture, "Bearer good")
         let slow = try await Self.submit(fixture, "/slow", credential: nil)
         let id = try await Self.submit(fixture, credential: nil)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             try await Self.asks(fixture, id)
             await fixture.origin.log.arrived(1, at: "/slow")
             let answer = CredentialAnswer.given(
                 .bearer,
-                secret: try #require(Self.box)
-                    .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
+                Credential.Secrets(main: Secret("good"))
             )
-            _ = try await fixture.stores.decisions.answerChallenge(
+            _ = try await fixture.stores.questions.answerChallenge(
                 tenant: fixture.tenant,
                 id: id,
                 with: answer
@@ -229,10 +224,10 @@ import TransferTestSupport
             $0.options.asksForCredential = false
         }
         let refused = try await Self.submit(fixture, credential: nil)
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             #expect(try await fixture.ended(silent).failure?.httpStatus == 401)
             try await Self.asks(fixture, refused)
-            _ = try await fixture.stores.decisions.refuseChallenge(
+            _ = try await fixture.stores.questions.refuseChallenge(
                 tenant: fixture.tenant,
                 id: refused
             )
@@ -250,7 +245,7 @@ import TransferTestSupport
         let asked = try await Self.submit(fixture, credential: nil) {
             $0.options.asksForCredential = true
         }
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             try await Self.asks(fixture, silent)
             try await Self.asks(fixture, asked)
         }
@@ -286,7 +281,7 @@ import TransferTestSupport
         try await Self.put(fixture, .header(name: "X-Key"), "s3cret", name: "any")
         let foreign = try await Self.submit(fixture)
         let redirected = try await Self.submit(fixture, "/away", credential: "any")
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             try await Self.asks(fixture, foreign)
             try await fixture.expectCompletion([redirected])
         }
@@ -309,7 +304,7 @@ import TransferTestSupport
             $0.request = TransferRequest(method: "POST", upload: .data([1]))
             $0.options.sendsBodyToOtherOrigins = true
         }
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             try await fixture.expectCompletion([download, upload])
         }
         let shown = fixture.origin.log.now.requests(at: "/away").map { $0[name] }
@@ -326,7 +321,7 @@ import TransferTestSupport
         other.when("/file", .response(401))
         fixture.origin.when("/file", .redirect(to: other.url("/file")))
         let id = try await Self.submit(fixture, credential: nil)
-        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+        let task = try await fixture.withEngine { _ in
             try await fixture.ended(id)
         }
         #expect(task.failure?.httpStatus == 401)
@@ -343,7 +338,7 @@ import TransferTestSupport
         let id = try await Self.submit(fixture)
         let hurried = TestDatabase.current.pool { $0.lockTimeout = .milliseconds(200) }
         let stores = Stores(Database(pool: hurried))
-        try await fixture.withEngine(secrets: Self.box, on: stores) { _ in
+        try await fixture.withEngine(on: stores) { _ in
             try await eventually("the task was given back, again and again") {
                 try await fixture.attempts(id).count >= 3
             }
@@ -374,7 +369,7 @@ import TransferTestSupport
         )
         try await Self.put(fixture, .oauth2RefreshToken(endpoint), "refresh")
         let id = try await Self.submit(fixture)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             await fixture.origin.log.arrived(1, at: "/token")
             #expect(try await fixture.task(id).state == .running)
             _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)

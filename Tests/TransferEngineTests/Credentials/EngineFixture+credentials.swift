@@ -1,6 +1,4 @@
-import Testing
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
@@ -9,8 +7,7 @@ extension EngineFixture {
     func putRefreshToken(
         _ token: String,
         at url: String,
-        origins: [Origin] = [],
-        sealedBy box: SecretBox?
+        origins: [Origin] = []
     ) async throws {
         let endpoint = Credential.TokenEndpoint(
             url: url,
@@ -23,7 +20,7 @@ extension EngineFixture {
             name: "oauth",
             form: .oauth2RefreshToken(endpoint),
             origins: origins,
-            secret: try #require(box).seal(Credential.Secrets(main: Secret(token)), of: tenant)
+            secrets: Credential.Secrets(main: Secret(token))
         )
     }
 }

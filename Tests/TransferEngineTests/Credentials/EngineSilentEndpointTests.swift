@@ -2,7 +2,6 @@ import Curl
 import Foundation
 import Testing
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
@@ -11,7 +10,6 @@ import TransferTestSupport
 /// Token endpoints that keep those waiting who have asked them.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineSilentEndpointTests {
     private static let body = OriginBody.random(seed: 73, size: 5000)
-    private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
 
     /// An answer of a token endpoint that comes once the gate is open.
     private static func answer(
@@ -29,7 +27,7 @@ import TransferTestSupport
         at url: String,
         origins: [Origin] = []
     ) async throws {
-        try await fixture.putRefreshToken("refresh", at: url, origins: origins, sealedBy: box)
+        try await fixture.putRefreshToken("refresh", at: url, origins: origins)
     }
 
     private static func submit(_ fixture: EngineFixture, _ url: String) async throws -> TaskID {
@@ -64,7 +62,7 @@ import TransferTestSupport
             origins: [Origin(try CurlURL(oldURL))]
         )
         let former = try await Self.submit(fixture, oldURL)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             await fixture.origin.log.arrived(1, at: "/token")
             try await Self.put(
                 fixture,
@@ -99,7 +97,7 @@ import TransferTestSupport
             $0.options.credential = "oauth"
             $0.options.asksForCredential = false
         }
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             await fixture.origin.log.arrived(1, at: "/token")
             try await Self.put(fixture, at: fixture.origin.url("/new"))
             gate.open()
@@ -123,7 +121,7 @@ import TransferTestSupport
         var submitted: [TaskID] = []
         for _ in 0..<4 { submitted.append(try await Self.submit(fixture, url)) }
         let ids = submitted
-        try await fixture.withEngine(secrets: Self.box) {
+        try await fixture.withEngine {
             $0.connectionsPerHost = 2
         } _: { engine in
             await fixture.origin.log.arrived(1, at: "/token")
@@ -146,7 +144,7 @@ import TransferTestSupport
         fixture.origin.when("/token", Self.answer(#"{"access_token": "a"}"#, after: gate))
         try await Self.put(fixture, at: fixture.origin.url("/token"))
         let id = try await Self.submit(fixture, fixture.origin.url("/file"))
-        async let stopped: Void = fixture.withEngine(secrets: Self.box) { _ in
+        async let stopped: Void = fixture.withEngine { _ in
             await fixture.origin.log.arrived(1, at: "/token")
         }
         await fixture.origin.log.arrived(1, at: "/token")

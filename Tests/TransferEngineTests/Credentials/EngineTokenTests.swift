@@ -5,14 +5,12 @@ import Synchronization
 import Testing
 import TransferEngine
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
 /// Access tokens that the service obtains with a refresh token.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineTokenTests {
     private static let body = OriginBody.random(seed: 72, size: 5000)
-    private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
 
     /// An authorization server and a file behind it, as one origin.
     private final class TokenServer: Sendable {
@@ -90,7 +88,7 @@ import TransferTestSupport
             name: "oauth",
             form: .oauth2RefreshToken(endpoint),
             origins: [],
-            secret: try #require(box).seal(secrets, of: fixture.tenant)
+            secrets: secrets
         )
     }
 
@@ -105,8 +103,8 @@ import TransferTestSupport
         var submitted: [TaskID] = []
         for _ in 0..<20 { submitted.append(try await Self.submit(fixture)) }
         let ids = submitted
-        try await fixture.withEngine(secrets: Self.box) { _ in
-            try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
+            try await fixture.withEngine { _ in
                 try await eventually("all tasks are done") {
                     for id in ids where try await fixture.task(id).state != .completed {
                         return false
@@ -123,7 +121,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let server = TokenServer(fixture.origin)
         try await Self.put(fixture)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             for revoked in [false, false, true] {
                 if revoked { server.revoke() }
                 let id = try await Self.submit(fixture)
@@ -146,7 +144,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let server = TokenServer(fixture.origin, seconds: seconds)
         try await Self.put(fixture)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             for _ in 0..<2 {
                 let id = try await Self.submit(fixture)
                 engine.wake()
@@ -161,7 +159,7 @@ import TransferTestSupport
         _ = TokenServer(fixture.origin)
         try await Self.put(fixture, refreshToken: "used up")
         let id = try await Self.submit(fixture)
-        try await fixture.withEngine(secrets: Self.box) { engine in
+        try await fixture.withEngine { engine in
             try await eventually("the task asks") {
                 try await fixture.task(id).state == .waitingForAuthentication
             }
@@ -186,7 +184,7 @@ import TransferTestSupport
         fixture.origin.when("/file", .response(401))
         try await Self.put(fixture)
         let id = try await Self.submit(fixture)
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             try await eventually("the task asks") {
                 try await fixture.task(id).state == .waitingForAuthentication
             }
@@ -202,13 +200,9 @@ import TransferTestSupport
             tries.withLock { $0 += 1 }
             return .response(503)
         }
-        try await fixture.putRefreshToken(
-            "refresh-0",
-            at: fixture.origin.url("/flaky"),
-            sealedBy: Self.box
-        )
+        try await fixture.putRefreshToken("refresh-0", at: fixture.origin.url("/flaky"))
         let id = try await Self.submit(fixture)
-        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+        let task = try await fixture.withEngine { _ in
             try await fixture.ended(id)
         }
         // The engine of the tests gives up after three attempts.
@@ -222,7 +216,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         try await Self.put(fixture, at: "http://login.test/token")
         let id = try await Self.submit(fixture)
-        let task = try await fixture.withEngine(secrets: Self.box) {
+        let task = try await fixture.withEngine {
             $0.egress = EgressGuard(
                 allowsHost: { host, _ in host != "login.test" },
                 allows: { _, _ in true }
@@ -244,7 +238,7 @@ import TransferTestSupport
         try await Self.put(fixture)
         let id = try await Self.submit(fixture)
         let proxy = try CurlProxy(url: "http://127.0.0.1:\(held.number)")
-        let task = try await fixture.withEngine(secrets: Self.box) {
+        let task = try await fixture.withEngine {
             $0.egress = EgressGuard(
                 allowsHost: { _, _ in true },
                 allows: { _, _ in true },
@@ -272,7 +266,7 @@ import TransferTestSupport
         #expect(try await credentials.beginRefresh(stored))
         let id = try await Self.submit(fixture)
         let identity = Mutex<WorkerIdentity?>(nil)
-        try await fixture.withEngine(secrets: Self.box) {
+        try await fixture.withEngine {
             // One heartbeat, and no other.
             $0.heartbeatInterval = .seconds(3600)
         } prepare: { worker in
@@ -324,9 +318,9 @@ import TransferTestSupport
         try await credentials.expireAccessToken(of: shown)
         let isKept = try await credentials.finishRefresh(
             stored,
-            accessToken: [1],
+            accessToken: Secret("a"),
             expiresIn: nil,
-            secret: nil
+            secrets: nil
         )
         #expect(isKept)
     }
@@ -342,7 +336,7 @@ import TransferTestSupport
         let id = try await Self.submit(fixture)
         let hurried = TestDatabase.current.pool { $0.lockTimeout = .seconds(1) }
         let stores = Stores(Database(pool: hurried))
-        try await fixture.withEngine(secrets: Self.box, on: stores) { _ in
+        try await fixture.withEngine(on: stores) { _ in
             try await eventually("the task was given back") {
                 try await fixture.attempts(id).contains { $0.outcome == .released }
             }
@@ -360,7 +354,7 @@ import TransferTestSupport
         _ = TokenServer(fixture.origin)
         try await Self.put(fixture, clientSecret: "a+b", inBody: inBody)
         let id = try await Self.submit(fixture)
-        try await fixture.withEngine(secrets: Self.box) { _ in
+        try await fixture.withEngine { _ in
             try await fixture.expectCompletion([id])
         }
         let request = try #require(fixture.origin.log.now.requests(at: "/token").first)

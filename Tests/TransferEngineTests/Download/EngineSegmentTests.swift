@@ -163,7 +163,9 @@ import TransferTestSupport
             gate.open()
             return try await fixture.ended(id)
         }
-        let path = ResultLocation.path(of: task.id, destination: nil, part: task.part)
+        let path = try #require(
+            ResultLocation.path(of: task.id, destination: nil, part: task.part)
+        )
         let attributes = try FileManager.default.attributesOfItem(
             atPath: "\(fixture.container)/\(path)"
         )

@@ -8,7 +8,6 @@ import Testing
 import TransferContainer
 import TransferEngine
 import TransferModel
-import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
@@ -82,7 +81,6 @@ final class EngineFixture: Sendable {
     /// Runs an engine while `body` runs, then shuts it down gracefully until it ends; `prepare` may
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
-        secrets: SecretBox? = nil,
         on stores: Stores? = nil,
         disk: BlockingPool<TenantID>? = nil,
         removals: RemovalSignals = RemovalSignals(),
@@ -119,7 +117,6 @@ final class EngineFixture: Sendable {
             container: Container(directory: directory),
             loops: loops,
             disk: disk,
-            secrets: secrets,
             configuration: configuration,
             removals: removals,
             pace: pace,
@@ -309,10 +306,8 @@ extension EngineFixture {
 
     /// Returns the bytes of a task's result.
     func content(_ task: TransferTask) throws -> [UInt8] {
-        let path = ResultLocation.path(
-            of: task.id,
-            destination: task.destination,
-            part: task.part
+        let path = try #require(
+            ResultLocation.path(of: task.id, destination: task.destination, part: task.part)
         )
         return try content(path)
     }

@@ -71,7 +71,7 @@ import TransferTestSupport
                     part_fences, http_statuses, bytes_received, response_heads, inodes,
                     inodes_born_at_ns, gone)
                 VALUES (\(fence + 1), \(other), uuid_send(\(task)), 1, now(), ARRAY[\(task)],
-                    ARRAY[\(fence)], '{200}', '{1}', '{""}', '{NULL}', '{NULL}', ~0::bit(32) >> 1)
+                    ARRAY[\(fence)], '{200}', '{1}', '{""}', '{1}', '{1}', ~0::bit(32) >> 1)
                 """
             case .partial:
                 """
@@ -156,7 +156,6 @@ import TransferTestSupport
         }
         let results = [
             "a/done", "a/b/movie.part", "a/b/x.0000010000000000.part.bak",
-            ResultLocation.path(of: TaskID(.version7()), destination: nil),
             // It may be the result of a task in another database.
             ResultLocation.partPath(
                 of: TaskID(.version7()),

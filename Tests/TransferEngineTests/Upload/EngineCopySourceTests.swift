@@ -122,7 +122,7 @@ import TransferTestSupport
     /// Redirects give it no more: each request has what the ones before have left.
     @Test func aSourceHasTheTimeOfItsTask() async throws {
         let fixture = try await EngineFixture()
-        let hops = [(gate: OriginGate(), after: 2.0), (gate: OriginGate(), after: 4.0)]
+        let hops = [(gate: OriginGate(), after: 4.0), (gate: OriginGate(), after: 8.0)]
         fixture.origin.when(
             "/source",
             OriginScript([.wait(hops[0].gate)] + OriginScript.redirect(to: "/second").steps)
@@ -135,7 +135,7 @@ import TransferTestSupport
         let source = CopySource.remote(url: fixture.origin.url("/source"), headers: [])
         let id = try await fixture.submit(fixture.origin.url("/in")) {
             $0.request = TransferRequest(upload: .copy(source))
-            $0.options.timeoutForResource = .seconds(3)
+            $0.options.timeoutForResource = .seconds(6)
         }
         let task = try await fixture.withEngine {
             $0.retryPolicy.attemptsMax = 1

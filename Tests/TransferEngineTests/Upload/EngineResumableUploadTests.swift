@@ -328,7 +328,7 @@ import TransferTestSupport
         let id = try await submit(fixture, to: url, .ietf, method: method)
         let holder = isKeptLate ? try await fixture.lockPlaces() : nil
         let task = try await fixture.withEngine { _ in
-            if let holder { try await fixture.releasePlaces(holder) }
+            if let holder { try await fixture.releasePlaces(holder, after: origin.server) }
             return try await fixture.ended(id)
         }
         #expect(task.failure?.httpStatus == status)

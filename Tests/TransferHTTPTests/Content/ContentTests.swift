@@ -187,7 +187,7 @@ import TransferWire
 
     @Test func fileThatIsNotTheResultIsGone() async throws {
         try await Self.run { server, path, task in
-            let file = server.file(of: task, tenant: server.first.id)
+            let file = try await server.file(of: task, tenant: server.first.id)
             let secret = "\(server.containers)/secret"
             try Data(Self.bytes).write(to: URL(filePath: secret))
             try FileManager.default.removeItem(atPath: file)
@@ -216,7 +216,7 @@ import TransferWire
     /// - Returns: the path of its file.
     private static func completeAtDestination(_ server: APIServer) async throws -> String {
         let claim = try await server.claim()
-        let path = server.file(of: claim.task, destination: claim.destination, tenant: claim.tenant)
+        let path = "\(server.containers)/\(claim.tenant)/d/x"
         try FileManager.default.createDirectory(
             at: URL(filePath: path).deletingLastPathComponent(),
             withIntermediateDirectories: true
@@ -226,18 +226,20 @@ import TransferWire
             Container.Place("d/x", tenant: claim.tenant),
             in: Container(directory: server.containers)
         )
+        let identity = try #require(try file.identity())
         let result = TransferResult(
             httpStatus: 200,
             bytesReceived: Int64(bytes.count),
             isLengthVerified: true,
             checksums: [Checksum(.sha256, hex: String(repeating: "ab", count: 32))]
                 .compactMap(\.self),
-            file: try file.identity()
+            file: identity
         )
-        let published = try await server.stores.completions.beginRenames([
-            PendingRename(of: claim, result: result)
-        ])
-        #expect(published == [claim.task])
+        let begun = try await server.stores.completions.end(
+            [],
+            beginning: [PendingRename(of: claim, result: result, file: identity)]
+        )
+        #expect(begun == [claim.task])
         _ = try await server.stores.completions.end([
             AttemptEnd(task: claim.task, fence: claim.fence, outcome: .completed)
         ])
@@ -301,7 +303,7 @@ import TransferWire
 
     @Test(.timeLimit(.minutes(5))) func descriptorIsReleasedWhenTheClientGoesAway() async throws {
         try await Self.run([UInt8](repeating: 7, count: 32 << 20)) { server, path, task in
-            let file = server.file(of: task, tenant: server.first.id)
+            let file = try await server.file(of: task, tenant: server.first.id)
             let request = HTTPClient.request(
                 "GET",
                 path,

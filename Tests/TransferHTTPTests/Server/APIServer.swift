@@ -65,9 +65,8 @@ struct APIServer: Sendable {
             $0.queryDeadline = $0.scriptDeadline
         }
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
-        let secrets = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
         var settings = settings
-        settings.secrets = secrets
+        settings.secrets = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
         let stores =
             otherStore ?? Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         let folder = try TestFolder("http")
@@ -77,14 +76,13 @@ struct APIServer: Sendable {
         let api = TransferAPI(
             stores: APIStores(stores.database),
             container: try container ?? Container(directory: folder.path),
-            secrets: secrets,
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,
             connectionsPerHost: 6,
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),
-            watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
+            polls: LongPollHub(stores: APIStores(stores.database), logger: logger),
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
             presence: presence,
@@ -280,63 +278,6 @@ extension APIServer {
         let answer = try await send("POST", "\(session)/tasks", body, as: tenant)
         let receipt = try answer.json(TaskReceipt.self)
         return TaskID(try #require(UUID(uuidString: receipt.id)))
-    }
-
-    /// Gives all queued tasks to a worker.
-    func claimAll() async throws -> [TaskClaim] {
-        let identity = WorkerIdentity(
-            incarnation: try await stores.workers.registerWorker(name: "test")
-        )
-        return try await stores.queue.claimAny(10, by: identity)
-    }
-
-    /// Gives the only queued task to a worker.
-    func claim() async throws -> TaskClaim {
-        let claims = try await claimAll()
-        #expect(claims.count == 1)
-        return try #require(claims.first)
-    }
-
-    /// Performs the work of a worker on all queued tasks: `bytes` become their files.
-    func complete(
-        _ bytes: [UInt8],
-        contentType: String? = "image/png",
-        fields: [(name: String, value: String)] = [],
-        suggestedFileName: String? = nil,
-        finalURL: String? = nil,
-        checksums: [Checksum] = []
-    ) async throws {
-        let claims = try await claimAll()
-        let result = TransferResult(
-            httpStatus: 200,
-            bytesReceived: Int64(bytes.count),
-            fields: KeptFields(of: (contentType.map { [("Content-Type", $0)] } ?? []) + fields),
-            isLengthVerified: true,
-            suggestedFileName: suggestedFileName,
-            finalURL: finalURL,
-            checksums: checksums
-        )
-        for claim in claims {
-            let published = try await stores.completions.beginRenames([
-                PendingRename(of: claim, result: result)
-            ])
-            #expect(published == [claim.task])
-            let path = file(of: claim.task, destination: claim.destination, tenant: claim.tenant)
-            try FileManager.default.createDirectory(
-                atPath: URL(filePath: path).deletingLastPathComponent().path(),
-                withIntermediateDirectories: true
-            )
-            try Data(bytes).write(to: URL(filePath: path))
-            _ = try await stores.completions.end([
-                AttemptEnd(task: claim.task, fence: claim.fence, outcome: .completed)
-            ])
-        }
-    }
-
-    /// Returns the path where a task's file belongs.
-    func file(of task: TaskID, destination: Destination? = nil, tenant: TenantID) -> String {
-        let container = "\(containers)/\(tenant.uuid.uuidString.lowercased())"
-        return "\(container)/\(ResultLocation.path(of: task, destination: destination))"
     }
 }
 

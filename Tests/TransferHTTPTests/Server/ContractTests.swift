@@ -107,7 +107,7 @@ import TransferWire
 
     @Test func onlyTheOperationsAreDescribedAsOpen() throws {
         let open = try APIServer.document().operations.filter { !$0.needsKey }.map(\.path)
-        #expect(Set(open) == OperationRoutes.paths.union(PageRoutes.paths))
+        #expect(Set(open) == ProbeRoutes.paths.union(PageRoutes.paths))
     }
 
     /// A parameter that is misspelt, or given where there is none, is not ignored.

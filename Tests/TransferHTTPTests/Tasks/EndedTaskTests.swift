@@ -107,7 +107,7 @@ import TransferWire
             try await server.complete([1, 2, 3])
             #expect(try await server.send("DELETE", path, as: server.second).status == 404)
             #expect(try await server.send("GET", "\(path)/content").status == 200)
-            let file = server.file(of: id, tenant: server.first.id)
+            let file = try await server.file(of: id, tenant: server.first.id)
             #expect(FileManager.default.fileExists(atPath: file))
             #expect(try await server.send("DELETE", path).status == 204)
             #expect(!FileManager.default.fileExists(atPath: file))

@@ -80,12 +80,12 @@ import TransferWire
         struct Away: Error {}
         let log = RecordingLog()
         let looks = WakeCounter()
-        let watch = SharedPoll<Int, Int>(logger: log.logger) { _ in
+        let poll = SharedPoll<Int, Int>(logger: log.logger) { _ in
             looks.count()
             if looks.value < 4 { throw Away() }
             return [1: looks.value]
         }
-        #expect(await watch.news(of: 1, within: .seconds(60)) { $0 == 6 })
+        #expect(await poll.news(of: 1, within: .seconds(60)) { $0 == 6 })
         #expect(
             log.lines == [
                 "warning waiting requests cannot see changes error=Away()",
@@ -142,7 +142,7 @@ import TransferWire
         let tasks = (0..<50).map { _ in TaskID(UUID()) }
         let looks = Mutex(0)
         // Nothing changes before all of them are seen in one look.
-        let watch = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
+        let poll = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
             looks.withLock { $0 += 1 }
             let state: TransferState = asked.count == 50 ? .completed : .running
             return Dictionary(uniqueKeysWithValues: asked.map { ($0, state) })
@@ -150,7 +150,7 @@ import TransferWire
         await withDiscardingTaskGroup { group in
             for task in tasks {
                 group.addTask {
-                    let isNews = await watch.news(of: task, within: .seconds(60)) {
+                    let isNews = await poll.news(of: task, within: .seconds(60)) {
                         $0 != .running
                     }
                     #expect(isNews)
@@ -162,28 +162,28 @@ import TransferWire
 
     @Test func aSignalBringsTheNextLookAtOnce() async {
         let isDone = Mutex(false)
-        let watch = SharedPoll<Int, Bool>(logger: RecordingLog().logger) { _ in
+        let poll = SharedPoll<Int, Bool>(logger: RecordingLog().logger) { _ in
             [1: isDone.withLock { $0 }]
         }
-        async let news = watch.news(of: 1, within: .seconds(3600)) { $0 == true }
+        async let news = poll.news(of: 1, within: .seconds(3600)) { $0 == true }
         isDone.withLock { $0 = true }
-        for _ in 0..<100 { watch.signal() }
+        for _ in 0..<100 { poll.signal() }
         #expect(await news)
     }
 
     @Test func whoGoesAwayWaitsNoMore() async {
-        let watch = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
+        let poll = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
             Dictionary(uniqueKeysWithValues: asked.map { ($0, TransferState.running) })
         }
         let waiting = Task {
-            await watch.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running }
+            await poll.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running }
         }
         waiting.cancel()
         #expect(await waiting.value == false)
     }
 
     @Test func aTaskThatIsGoneIsNews() async {
-        let watch = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { _ in [:] }
-        #expect(await watch.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running })
+        let poll = SharedPoll<TaskID, TransferState>(logger: RecordingLog().logger) { _ in [:] }
+        #expect(await poll.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running })
     }
 }

@@ -129,6 +129,26 @@ import TransferWire
         }
     }
 
+    /// As with `--secrets plain`; nothing would protect them.
+    @Test func withoutAKeyNoSecretOfACredentialIsTaken() async throws {
+        let stores = Stores(Database(pool: TestDatabase.current.pool()))
+        try await APIServer.run(stores: stores) { server in
+            let put = try await server.send("PUT", "/v1/credentials/files", Self.bearer)
+            #expect(put.status == 501)
+            #expect(put.code == .credentialsNotConfigured)
+            let id = try await asking(server, try await server.session())
+            let answer = try await server.send(
+                "POST",
+                "/v1/tasks/\(id)/credential",
+                #"{"disposition": "use", "credential": {"kind": "bearer", "token": "a"}}"#
+            )
+            #expect(answer.code == .credentialsNotConfigured)
+            let connection = try await TestDatabase.current.connection()
+            let rows = try await connection.execute("SELECT FROM credential")
+            #expect(rows.isEmpty)
+        }
+    }
+
     @Test(arguments: ["a%20b", "%C3%BC", String(repeating: "a", count: 65)])
     func aNameThatDoesNotFitIsRefused(name: String) async throws {
         try await APIServer.run { server in

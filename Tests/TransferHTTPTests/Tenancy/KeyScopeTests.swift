@@ -15,7 +15,7 @@ import TransferWire
         try await APIServer.run { server in
             let routes = server.api.router().routes
                 .filter { route in
-                    !OperationRoutes.paths.union(PageRoutes.paths).contains(route.path.description)
+                    !ProbeRoutes.paths.union(PageRoutes.paths).contains(route.path.description)
                 }
                 .map { "\($0.method.rawValue) \($0.path)" }
             #expect(Set(routes) == Set(RouteScopes.table.keys))

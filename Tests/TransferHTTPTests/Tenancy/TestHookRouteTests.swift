@@ -136,7 +136,7 @@ import TransferWire
             #expect(try await server.send("POST", path).code == .taskNotEnded)
             try await server.complete([1, 2, 3])
             #expect(try await server.send("POST", path, as: server.second).code == .unknownTask)
-            let file = server.file(of: id, tenant: server.first.id)
+            let file = try await server.file(of: id, tenant: server.first.id)
             #expect(FileManager.default.fileExists(atPath: file))
             #expect(try await server.send("POST", path).status == 204)
             #expect(!FileManager.default.fileExists(atPath: file))

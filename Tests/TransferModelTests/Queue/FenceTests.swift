@@ -23,8 +23,7 @@ import TransferModel
         #expect(ResultLocation.attempt(ofPart: own)?.task == task)
         #expect(ResultLocation.attempt(ofPart: own)?.fence == fence)
         for path in [
-            String(own.dropLast()), "\(own).", "\(own).part", "a/\(own)",
-            ResultLocation.path(of: task, destination: nil),
+            String(own.dropLast()), "\(own).", "\(own).part", "a/\(own)", String(own.dropLast(17)),
         ] {
             #expect(ResultLocation.attempt(ofPart: path) == nil, "\(path)")
         }

@@ -54,7 +54,11 @@ import TransferModel
     }
 
     @Test func withoutADestinationResultsLieWhereClientsCannotWrite() {
-        let path = ResultLocation.path(of: TaskID(.version7()), destination: nil)
+        let path = ResultLocation.partPath(
+            of: TaskID(.version7()),
+            destination: nil,
+            fence: Fence(incarnation: 1, counter: 1)
+        )
         #expect(path.hasPrefix(ResultLocation.reservedFolder + "/"))
         #expect(Destination(path: path, overwrite: true) == nil)
     }
@@ -67,5 +71,6 @@ import TransferModel
             ResultLocation.path(of: task, destination: nil, part: fence)
                 == ResultLocation.partPath(of: task, destination: nil, fence: fence)
         )
+        #expect(ResultLocation.path(of: task, destination: nil, part: nil) == nil)
     }
 }

@@ -11,6 +11,8 @@ import TransferTestSupport
     private let fixture: StoreFixture
     private let oldBox: SecretBox
     private let newBox: SecretBox
+    /// Has the new key alone.
+    private let after: CredentialStore
     private let store: RewrapStore
     private let keys: SecretsKeyStore
     private static let secrets = Credential.Secrets(main: Secret("refresh"), client: nil)
@@ -21,6 +23,7 @@ import TransferTestSupport
         let new = try #require(SecretsKey(hex: SecretsKey.random()))
         oldBox = try #require(SecretBox(keys: [old]))
         newBox = try #require(SecretBox(keys: [new]))
+        after = CredentialStore(Self.database([new]))
         let database = Self.database([new, old])
         store = RewrapStore(database)
         keys = SecretsKeyStore(database)
@@ -38,7 +41,7 @@ import TransferTestSupport
                 )
             ),
             origins: [],
-            secret: try oldBox.seal(Self.secrets, of: fixture.tenant)
+            secrets: Self.secrets
         )
     }
 
@@ -51,7 +54,14 @@ import TransferTestSupport
     /// As when a worker gets a new access token between the look at the row and its update.
     @Test func aRowThatChangesMeanwhileIsSealedWithTheNewKeyToo() async throws {
         let tenant = fixture.tenant
-        let token = try oldBox.seal(Array("access".utf8), for: .accessToken, of: tenant)
+        let token =
+            try Array("\u{0}sealed\u{0}".utf8)
+            + oldBox.seal(
+                Array("access".utf8),
+                for: .accessToken,
+                of: tenant,
+                in: Array("login".utf8)
+            )
         _ = try await fixture.aside.execute("BEGIN")
         _ = try await fixture.aside.execute("UPDATE credential SET access_token = \(token)")
         async let rewrapping = store.rewrap(pagesOf: 10)
@@ -61,12 +71,10 @@ import TransferTestSupport
 
         #expect(outcome.renewed[.credentials] == 1)
         #expect(outcome.old == 0)
-        let rows = try await fixture.aside.execute("SELECT secret, access_token FROM credential")
-        let row = try #require(rows.first)
-        let secret = try row.decode("secret", as: [UInt8].self)
-        #expect(try newBox.openSecrets(secret, of: tenant) == Self.secrets)
-        let newToken = try row.decode("access_token", as: [UInt8].self)
-        #expect(try newBox.open(newToken, for: .accessToken, of: tenant) == Array("access".utf8))
+        let login = try #require(try await after.credential(tenant: tenant, name: "login"))
+        let stored = try #require(try await after.storedCredential(login.id))
+        #expect(stored.secrets == Self.secrets)
+        #expect(stored.accessToken == Secret("access"))
         #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [])
         let again = try await store.rewrap(pagesOf: 10)
         #expect(again.renewed[.credentials] == 0)

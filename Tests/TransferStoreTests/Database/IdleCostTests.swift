@@ -73,7 +73,7 @@ import TransferTestSupport
             Question("continueCancellations") {
                 try await $0.cancellations.continueCancellations()
             },
-            Question("failUnanswered") { _ = try await $0.decisions.failUnanswered() },
+            Question("failUnanswered") { _ = try await $0.questions.failUnanswered() },
             Question("tasksToErase") { _ = try await $0.erasure.tasksToErase() },
             Question("erase") { try await $0.erasure.erase([]) },
             Question("pruneIdempotencyKeys") {

@@ -64,7 +64,7 @@ import TransferTestSupport
     @Test func isToldAgainOnceTheClientHasAnswered() async throws {
         let fixture = try await StoreFixture()
         let first = try await ask(fixture, 2)
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: first[0],
             with: nil
@@ -76,7 +76,7 @@ import TransferTestSupport
         // Including the tasks that it has not answered yet.
         #expect(pending[1].waitingToBegin == 1)
         #expect(pending[1].tasks.contains(first[1]))
-        _ = try await fixture.stores.decisions.refuseChallenge(
+        _ = try await fixture.stores.questions.refuseChallenge(
             tenant: fixture.tenant,
             id: refused[0]
         )
@@ -84,7 +84,7 @@ import TransferTestSupport
         #expect(try await told(fixture).count == 3)
         // Nobody answers in time, which is no answer of the client.
         _ = try await fixture.aside.execute("UPDATE asked SET until = now() - interval '1 s'")
-        _ = try await fixture.stores.decisions.failUnanswered()
+        _ = try await fixture.stores.questions.failUnanswered()
         try await challenge(fixture)
         #expect(try await told(fixture).count == 3)
         try await fixture.checkInvariants()

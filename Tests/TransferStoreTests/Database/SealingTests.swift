@@ -94,7 +94,7 @@ import TransferTestSupport
             name: "login",
             form: form,
             origins: [],
-            secret: [1]
+            secrets: Credential.Secrets(main: Secret(Self.secret))
         )
 
         let rows = try await Self.rows(fixture.aside)
@@ -232,14 +232,13 @@ import TransferTestSupport
                 response: answer
             )
         )
-        let box = try #require(SecretsKey(hex: old).flatMap { SecretBox(keys: [$0]) })
         let secrets = Credential.Secrets(main: Secret(Self.secret), client: nil)
         _ = try await before.credentials.putCredential(
             tenant: tenant,
             name: "login",
             form: .bearer,
             origins: [],
-            secret: try box.seal(secrets, of: tenant)
+            secrets: secrets
         )
         let running = try #require(try await before.queue.claimAny(1, by: fixture.worker).first)
         let resource = UploadResource(
@@ -300,9 +299,9 @@ import TransferTestSupport
             return
         }
         #expect(replayed.body == answer.body)
-        let rows = try await fixture.aside.execute("SELECT secret FROM credential")
-        let stored = try #require(rows.first).decode("secret", as: [UInt8].self)
-        let newBox = try #require(SecretsKey(hex: new).flatMap { SecretBox(keys: [$0]) })
-        #expect(try newBox.openSecrets(stored, of: tenant) == secrets)
+        let login = try #require(
+            try await after.credentials.credential(tenant: tenant, name: "login")
+        )
+        #expect(try await after.credentials.storedCredential(login.id)?.secrets == secrets)
     }
 }

@@ -191,7 +191,7 @@ struct StoreFixture: Sendable {
     /// Moves the attempts to pending renames.
     @discardableResult
     func beginRenames(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
-        try await stores.completions.beginRenames(claims.map { PendingRename(of: $0) })
+        try await stores.completions.end([], beginning: claims.map { PendingRename(of: $0) })
     }
 
     @discardableResult
@@ -222,7 +222,7 @@ struct StoreFixture: Sendable {
         #expect(try await stores.completions.end([attemptEnd]) == [claim.task])
     }
 
-    /// Completes attempts, and first publishes those with a destination.
+    /// Completes attempts, and first begins the renames of those with a destination.
     @discardableResult
     func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
         let named = claims.filter { $0.destination != nil }
@@ -332,7 +332,8 @@ extension PendingRename {
             session: claim.session,
             number: claim.number,
             destination: claim.destination,
-            result: StoreFixture.result
+            result: StoreFixture.result,
+            file: FileIdentity(inode: claim.fence.rawValue, bornAtNanoseconds: 1)
         )
     }
 }

@@ -14,8 +14,25 @@ import TransferTestSupport
         let database = TestDatabase.current
         let schema = Query.quoted(identifier: "\(database.schema)_own")
         let path = "\(schema), \(Query.quoted(identifier: database.schema))"
-        try await neighbour.aside.executeScript("CREATE SCHEMA \(schema)")
         let owner = try await database.connection { $0.searchPath = path }
+        let pool = database.pool { $0.searchPath = path }
+        try await neighbour.aside.executeScript("CREATE SCHEMA \(schema)")
+        let outcome: Result<Void, any Error>
+        do {
+            try await Self.migrate(owner)
+            try await Self.makePartitions(pool)
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        // It is not in the schema of the test, and nobody else drops it.
+        await pool.close()
+        await owner.close()
+        try await neighbour.aside.executeScript("DROP SCHEMA \(schema) CASCADE")
+        try outcome.get()
+    }
+
+    private static func migrate(_ owner: Connection) async throws {
         let migrator = try StoreFixture.migrator()
         let role = ServiceRole(name: TestDatabase.serviceRole)
         #expect(try await !role.isGranted(owner))
@@ -24,14 +41,13 @@ import TransferTestSupport
         #expect(try await migrator.pendingCount(owner) == 0)
         // The grants of the neighbour are not repeated here.
         #expect(try await !role.isGranted(owner))
+    }
 
-        let pool = database.pool { $0.searchPath = path }
+    private static func makePartitions(_ pool: ConnectionPool) async throws {
         let partitions = Stores(Database(pool: pool)).partitions
         let missing = try await partitions.missingPartitions(of: .events)
         #expect(!missing.isEmpty)
         for partition in missing { #expect(try await partitions.makePartition(partition)) }
         #expect(try await partitions.missingPartitions(of: .events).isEmpty)
-        await pool.close()
-        try await owner.executeScript("DROP SCHEMA \(schema) CASCADE")
     }
 }

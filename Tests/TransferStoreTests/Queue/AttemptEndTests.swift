@@ -156,8 +156,9 @@ import TransferTestSupport
             )
             #expect(ended.isEmpty)
         }
-        let published = try await fixture.stores.completions.beginRenames(
-            claims.map {
+        let begun = try await fixture.stores.completions.end(
+            [],
+            beginning: claims.map {
                 PendingRename(
                     task: $0.task,
                     fence: stale,
@@ -170,7 +171,7 @@ import TransferTestSupport
                 )
             }
         )
-        #expect(published.isEmpty)
+        #expect(begun.isEmpty)
         try await fixture.stores.parts.recordProgress([
             AttemptProgress(task: claims[0].task, fence: stale, bytesReceived: 9, bytesExpected: 10)
         ])
@@ -209,7 +210,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    @Test func anAttemptThatWasNotPublishedCannotComplete() async throws {
+    @Test func anAttemptWithoutAPendingRenameCannotComplete() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
@@ -318,14 +319,34 @@ import TransferTestSupport
             try await fixture.submit(8, to: identifier)
         }
         let claims = try await fixture.claim()
+        // While the first session is held, whoever waits for it has none of the others: a deadlock
+        // would not be seen, because what it undoes is repeated.
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            """
+            SELECT FROM session_progress WHERE outstanding > 0 ORDER BY session_id LIMIT 1
+            FOR UPDATE
+            """
+        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in 0..<8 {
                 let mine = claims.enumerated().filter { $0.offset % 8 == part }.map(\.element)
                 let order = part % 2 == 0 ? mine : mine.reversed()
                 group.addTask { try await fixture.end(order, .failed(StoreFixture.failure)) }
             }
+            try await fixture.eventuallyWaits(for: holder)
+            let free = try await fixture.count(
+                """
+                SELECT count(*) AS count FROM (
+                    SELECT FROM session_progress WHERE outstanding > 0 FOR UPDATE SKIP LOCKED) p
+                """
+            )
+            #expect(free == 7)
+            _ = try await holder.execute("COMMIT")
             try await group.waitForAll()
         }
+        await holder.close()
         try await fixture.checkInvariants()
     }
 }

@@ -137,7 +137,7 @@ import TransferTestSupport
             }
             for end in ends { #expect(try await fixture.stores.completions.end([end]) == []) }
             let rename = PendingRename(of: claims[0], fence: fence)
-            #expect(try await fixture.stores.completions.beginRenames([rename]) == [])
+            #expect(try await fixture.stores.completions.end([], beginning: [rename]) == [])
             try await fixture.stores.parts.recordProgress([
                 AttemptProgress(
                     task: claims[0].task,
@@ -342,9 +342,9 @@ import TransferTestSupport
                 SELECT first_fence FROM attempt_run ORDER BY first_fence LIMIT 1) FOR UPDATE
             """
         )
-        async let ended = fixture.stores.completions.beginRenames(
-            hasRenames ? [PendingRename(of: claims[299])] : [],
-            ending: ends
+        async let ended = fixture.stores.completions.end(
+            ends,
+            beginning: hasRenames ? [PendingRename(of: claims[299])] : []
         )
         try await fixture.eventuallyWaits(for: holder)
         let free = try await fixture.count(

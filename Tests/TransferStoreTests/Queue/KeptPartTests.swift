@@ -27,8 +27,8 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// A task that was published with bytes of an earlier attempt leaves no part when it completes.
-    @Test func theEndOfAPublishedTaskForgetsItsPart() async throws {
+    /// A file with bytes of an earlier attempt that is renamed leaves no part at its end.
+    @Test func theEndOfARenameForgetsItsPart() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2) { submission, index in
             submission.destination = Destination(path: "named/\(index)", overwrite: true)

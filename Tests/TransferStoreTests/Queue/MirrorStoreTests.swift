@@ -203,7 +203,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE task_mirror SET rank = 1, given_up = 1, url_host_key = 7"
         )
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: id,
             with: NewRequest(url: "https://two.test/b", hostKey: Self.hosts[2], headers: [])

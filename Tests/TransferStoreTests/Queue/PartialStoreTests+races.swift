@@ -145,7 +145,7 @@ extension PartialStoreTests {
         )
         try await stores.parts.recordAbandoned([(id, claim.fence)])
         if asks {
-            _ = try await stores.decisions.refuseChallenge(tenant: fixture.tenant, id: id)
+            _ = try await stores.questions.refuseChallenge(tenant: fixture.tenant, id: id)
         } else {
             _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id)
         }

@@ -118,7 +118,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    @Test func aTaskThatIsBeingPublishedOrHasEndedIsNotSuspended() async throws {
+    @Test func aTaskThatIsBeingRenamedOrHasEndedIsNotSuspended() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2)
         let claims = try await fixture.claim()
@@ -142,17 +142,17 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    @Test func ofSuspendAndPublishExactlyOneWins() async throws {
+    @Test func ofASuspensionAndARenameExactlyOneWins() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         for _ in 0..<40 {
             let id = try await fixture.submit()[0]
             let claim = try await fixture.claim()[0]
-            async let published = fixture.beginRenames([claim])
+            async let begun = fixture.beginRenames([claim])
             async let suspended = suspend(id, fixture)
-            let (isPublished, task) = try await (published == [id], suspended)
-            #expect(isPublished == (task?.state == .running))
-            #expect(isPublished != (task?.state == .suspended))
-            if isPublished { try await fixture.end([claim], .completed) }
+            let (hasBegun, task) = try await (begun == [id], suspended)
+            #expect(hasBegun == (task?.state == .running))
+            #expect(hasBegun != (task?.state == .suspended))
+            if hasBegun { try await fixture.end([claim], .completed) }
         }
         try await fixture.checkInvariants()
     }

@@ -10,15 +10,15 @@ import TransferTestSupport
         AttemptEnd(task: claim.task, fence: fence ?? claim.fence, outcome: .completed)
     }
 
-    @Test func whatIsPublishedAndWhatEndsIsJudgedOneByOne() async throws {
+    @Test func whatBeginsAndWhatEndsIsJudgedOneByOne() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(4)
         let claims = try await fixture.claim()
         try await fixture.beginRenames(Array(claims[..<2]))
         let stale = Fence(rawValue: 1)
-        let changed = try await fixture.stores.completions.beginRenames(
-            [PendingRename(of: claims[2]), PendingRename(of: claims[3], fence: stale)],
-            ending: [Self.completed(claims[0]), Self.completed(claims[1], fence: stale)]
+        let changed = try await fixture.stores.completions.end(
+            [Self.completed(claims[0]), Self.completed(claims[1], fence: stale)],
+            beginning: [PendingRename(of: claims[2]), PendingRename(of: claims[3], fence: stale)]
         )
         #expect(changed == [claims[0].task, claims[2].task])
         #expect(
@@ -27,13 +27,13 @@ import TransferTestSupport
             ]
         )
         #expect(try await fixture.count("SELECT count(*) AS count FROM pending_rename") == 2)
-        // As after a lost answer: the published tasks are returned again, the ended ones are not.
-        let again = try await fixture.stores.completions.beginRenames(
-            [PendingRename(of: claims[2])],
-            ending: [Self.completed(claims[0])]
+        // As after a lost answer: begun renames are returned again, ends are not.
+        let again = try await fixture.stores.completions.end(
+            [Self.completed(claims[0])],
+            beginning: [PendingRename(of: claims[2])]
         )
         #expect(again == [claims[2].task])
-        #expect(try await fixture.stores.completions.beginRenames([], ending: []).isEmpty)
+        #expect(try await fixture.stores.completions.end([]).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -50,9 +50,9 @@ import TransferTestSupport
             outcome: .failed(TransferFailure(.poison, "\u{0}"))
         )
         await #expect(throws: StoreError.self) {
-            try await fixture.stores.completions.beginRenames(
-                [PendingRename(of: claims[0])],
-                ending: [refused]
+            try await fixture.stores.completions.end(
+                [refused],
+                beginning: [PendingRename(of: claims[0])]
             )
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM pending_rename") == 0)
@@ -82,14 +82,14 @@ import TransferTestSupport
                 for part in 0..<2 {
                     let mine = claims.enumerated().filter { $0.offset % 2 == part }.map(\.element)
                     group.addTask {
-                        var published: [TaskClaim] = []
+                        var begun: [TaskClaim] = []
                         for turn in 0...5 {
                             let next = Array(mine.dropFirst(turn * 20).prefix(20))
-                            let changed = try await fixture.stores.completions.beginRenames(
-                                next.reversed().map { PendingRename(of: $0) },
-                                ending: published.map { Self.completed($0) }
+                            let changed = try await fixture.stores.completions.end(
+                                begun.map { Self.completed($0) },
+                                beginning: next.reversed().map { PendingRename(of: $0) }
                             )
-                            published = next.filter { changed.contains($0.task) }
+                            begun = next.filter { changed.contains($0.task) }
                         }
                     }
                 }

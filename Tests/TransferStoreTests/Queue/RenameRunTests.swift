@@ -32,7 +32,7 @@ import TransferTestSupport
             .map { Fence(rawValue: try $0.decode("fence")) }
     }
 
-    @Test func whatIsPublishedTogetherSharesRowsUntilItEnds() async throws {
+    @Test func renamesThatBeginTogetherShareRowsUntilTheyEnd() async throws {
         let fixture = try await StoreFixture()
         try await submit(100, in: fixture)
         let claims = try await fixture.claim()
@@ -60,15 +60,15 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Each end finds its own, whatever was published and ended together before, and stale fences
+    /// Each end finds its own, whatever began and ended together before, and stale fences
     /// nothing.
     @Test(arguments: [UInt64(1), 2, 3])
-    func inWhateverOrderTheyArePublishedAndEnd(seed: UInt64) async throws {
+    func inWhateverOrderTheyBeginAndEnd(seed: UInt64) async throws {
         var random = SeededGenerator(state: seed)
         let fixture = try await StoreFixture()
         for number in 0..<4 { try await fixture.putSession("s\(number)") }
         var waiting: [TaskClaim] = []
-        var published: [TaskClaim] = []
+        var begun: [TaskClaim] = []
         for turn in 0..<24 {
             if turn < 16 {
                 let identifier = "s\(Int.random(in: 0..<4, using: &random))"
@@ -84,12 +84,12 @@ import TransferTestSupport
                 waiting += claims
             }
             waiting.shuffle(using: &random)
-            published.shuffle(using: &random)
+            begun.shuffle(using: &random)
             let isLast = turn == 23
             let next = waiting.prefix(isLast ? .max : Int.random(in: 0...60, using: &random))
-            let ending = published.prefix(isLast ? .max : Int.random(in: 0...60, using: &random))
+            let ending = begun.prefix(isLast ? .max : Int.random(in: 0...60, using: &random))
             let failing = ending.prefix(Int.random(in: 0...1, using: &random) * 3)
-            let stale = published.dropFirst(ending.count).prefix(3)
+            let stale = begun.dropFirst(ending.count).prefix(3)
             let ends =
                 ending.map { claim in
                     AttemptEnd(
@@ -103,18 +103,18 @@ import TransferTestSupport
                 + zip(stale, stale.dropFirst()).map {
                     AttemptEnd(task: $0.task, fence: $1.fence, outcome: .completed)
                 }
-            let changed = try await fixture.stores.completions.beginRenames(
-                next.map { PendingRename(of: $0) },
-                ending: ends
+            let changed = try await fixture.stores.completions.end(
+                ends,
+                beginning: next.map { PendingRename(of: $0) }
             )
             #expect(changed == Set((next + ending).map(\.task)))
-            published = Array(published.dropFirst(ending.count) + next)
+            begun = Array(begun.dropFirst(ending.count) + next)
             waiting.removeFirst(next.count)
-            let expected = published.sorted { $0.task.uuid < $1.task.uuid }.map(\.fence)
+            let expected = begun.sorted { $0.task.uuid < $1.task.uuid }.map(\.fence)
             #expect(try await pending(fixture) == expected)
             try await fixture.checkInvariants()
         }
-        #expect(try await fixture.end(published, .completed) == Set(published.map(\.task)))
+        #expect(try await fixture.end(begun, .completed) == Set(begun.map(\.task)))
         #expect(try await rows(fixture) == [])
         try await fixture.checkInvariants()
     }
@@ -136,8 +136,8 @@ import TransferTestSupport
             }
         }
         let other = PendingRename(of: claims[0], fence: claims[1].fence)
-        #expect(try await fixture.stores.completions.beginRenames([other]) == [])
-        // What was never published ends no rename.
+        #expect(try await fixture.stores.completions.end([], beginning: [other]) == [])
+        // What has no pending rename ends none.
         #expect(try await fixture.fetch(claims) == [])
         #expect(try await pending(fixture) == claims.map(\.fence))
         try await fixture.checkInvariants()
@@ -187,8 +187,11 @@ import TransferTestSupport
         try await submit(100, in: fixture)
         let claims = try await fixture.claim()
         let files = claims.map { FileIdentity(inode: 1 + $0.fence.rawValue, bornAtNanoseconds: 7) }
-        _ = try await fixture.stores.completions.beginRenames(
-            zip(claims, files).map { PendingRename(of: $0, result: StoreFixture.result, file: $1) }
+        _ = try await fixture.stores.completions.end(
+            [],
+            beginning: zip(claims, files).map {
+                PendingRename(of: $0, result: StoreFixture.result, file: $1)
+            }
         )
         try await fixture.end(Array(claims[20..<50]), .completed)
         let rest = Array(claims[..<20] + claims[50...])

@@ -80,7 +80,7 @@ import TransferTestSupport
         }
         let renames = hasRenames ? [PendingRename(of: claims[3])] : []
         let changed = try await besideSeparation(of: claims[1], fixture) {
-            try await fixture.stores.completions.beginRenames(renames, ending: ends)
+            try await fixture.stores.completions.end(ends, beginning: renames)
         }
         #expect(changed == Set(hasRenames ? ids : Array(ids[..<3])))
         try await fixture.checkInvariants()

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What ends or is published together and takes whole stretches of its rows.
+/// What ends or begins its rename together and takes whole stretches of its rows.
 @Suite(.postgresSchema) struct StretchTests {
     private static func spans(_ spans: FenceSpans) -> [[Int64]] {
         zip(spans.fences, zip(spans.lows, spans.highs)).map { [$0, Int64($1.0), Int64($1.1)] }
@@ -87,15 +87,15 @@ import TransferTestSupport
 
     /// A task with the fence of its neighbour, in the middle of others that are right.
     @Test(arguments: [false, true])
-    func aStretchWithAnotherTaskIsRefused(isPublished: Bool) async throws {
+    func aStretchWithAnotherTaskIsRefused(isRenamed: Bool) async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(20) { submission, index in
-            guard isPublished else { return }
+            guard isRenamed else { return }
             submission.destination = Destination(path: "f\(index)", overwrite: true)
         }
         let claims = try await fixture.claim()
-        if isPublished { try await fixture.beginRenames(claims) }
-        let outcome: AttemptOutcome = isPublished ? .completed : .failed(StoreFixture.failure)
+        if isRenamed { try await fixture.beginRenames(claims) }
+        let outcome: AttemptOutcome = isRenamed ? .completed : .failed(StoreFixture.failure)
         let ends = claims.indices.filter { $0 != 5 }.map { index in
             AttemptEnd(
                 task: claims[index == 6 ? 5 : index].task,
@@ -112,8 +112,8 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// One of a row was cancelled; the others of it are published, once.
-    @Test func oneThatHasLeftKeepsNoOtherFromBeingPublished() async throws {
+    /// One of a row was cancelled; the others of it begin their renames, once.
+    @Test func oneThatHasLeftKeepsNoOtherFromBeingRenamed() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(100) { submission, index in
             submission.destination = Destination(path: "f\(index)", overwrite: true)
@@ -135,7 +135,7 @@ import TransferTestSupport
     }
 
     /// Also beside one that ends, both with rows of their own.
-    @Test func whatWasNotPublishedCannotCompleteBesideOthers() async throws {
+    @Test func whatHasNoPendingRenameCannotCompleteBesideOthers() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(4) { submission, index in
             submission.destination = Destination(path: "f\(index)", overwrite: true)
@@ -161,18 +161,18 @@ import TransferTestSupport
 
     /// Each span finds its row by the key, and none is compared with the rows of others.
     @Test(arguments: [false, true])
-    func theWorkGrowsWithTheSpans(isPublished: Bool) async throws {
+    func theWorkGrowsWithTheSpans(isRenamed: Bool) async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(1000) { submission, index in
-            guard isPublished else { return }
+            guard isRenamed else { return }
             submission.destination = Destination(path: "f\(index)", overwrite: true)
         }
         let claims = try await fixture.claim(1000)
-        if isPublished { try await fixture.beginRenames(claims) }
+        if isRenamed { try await fixture.beginRenames(claims) }
         // Of every other task: no span is longer than one.
         let some = stride(from: 0, to: 1000, by: 2).map { claims[$0] }
         let ends =
-            isPublished
+            isRenamed
             ? some.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed) }
             : ends(some)
         let change = CompletionStore.plainEnd(of: ends, try #require(try PlainEndColumns(ends)))

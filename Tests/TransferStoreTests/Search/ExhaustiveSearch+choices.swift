@@ -83,7 +83,7 @@ extension ExhaustiveSearch {
         case .attempt:
             var steps = (mayBeLost ? [true, false] : [true]).map { isHeard in
                 world.hasDestination
-                    ? SearchStep.publish(worker, index, isHeard: isHeard)
+                    ? SearchStep.beginRename(worker, index, isHeard: isHeard)
                     : .fetch(worker, index, isHeard: isHeard)
             }
             if allowance.checkpoints > 0 {

@@ -26,7 +26,7 @@ extension ExhaustiveSearch {
             world.allowance.crashes -= 1
             world.end(worker)
         case .checkpoint(let worker, let index): try await checkpoint(worker, index, &world)
-        case .publish(let worker, let index, let isHeard):
+        case .beginRename(let worker, let index, let isHeard):
             try await beginRenames(worker, index, isHeard, &world)
         case .fetch(let worker, let index, let isHeard):
             let part = world.workers[worker].holdings[index].partFence
@@ -236,19 +236,18 @@ extension ExhaustiveSearch {
         _ world: inout SearchWorld
     ) async throws {
         let holding = world.workers[worker].holdings[index]
-        let accepted = try await stores.completions.beginRenames([
-            PendingRename(
-                task: task,
-                fence: holding.fence,
-                partFence: holding.partFence,
-                tenant: tenant,
-                session: session,
-                number: 1,
-                destination: nil,
-                result: StoreFixture.result,
-                file: SearchWorld.identity(of: holding.partFence)
-            )
-        ])
+        let pendingRename = PendingRename(
+            task: task,
+            fence: holding.fence,
+            partFence: holding.partFence,
+            tenant: tenant,
+            session: session,
+            number: 1,
+            destination: nil,
+            result: StoreFixture.result,
+            file: SearchWorld.identity(of: holding.partFence)
+        )
+        let accepted = try await stores.completions.end([], beginning: [pendingRename])
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return

@@ -18,19 +18,19 @@ extension ExhaustiveSearch {
             require(
                 holding.stage != .lost || world.replaced == holding.partFence
                     || !old.isCurrent(holding.fence),
-                "what is published can be renamed"
+                "what is pending can be renamed"
             )
         }
-        let published = new.lines("pending_rename").compactMap(\.partFence)
+        let pending = new.lines("pending_rename").compactMap(\.partFence)
         let isCompleted = new.lines("outcome").first?.detail == "completed"
         if let result = world.result {
             require(
-                isCompleted || published.contains(result),
+                isCompleted || pending.contains(result),
                 "no file of an attempt that was taken away has the final name"
             )
         }
         require(!isCompleted || hasResult(world, new), "what is completed has its own file")
-        for part in published {
+        for part in pending {
             require(
                 world.parts.contains(part) || [world.result, world.replaced].contains(part),
                 "the file of a pending_rename is there"
@@ -39,7 +39,7 @@ extension ExhaustiveSearch {
         for part in (new.lines("partial") + new.lines("kept")).compactMap(\.partFence) {
             require(
                 world.parts.contains(part) || world.replaced == part
-                    || world.result == part && published.contains(part),
+                    || world.result == part && pending.contains(part),
                 "the file to be resumed is there"
             )
         }
@@ -105,7 +105,7 @@ extension ExhaustiveSearch {
     /// Returns the fence under which a worker takes a step.
     private func fence(of step: SearchStep, _ world: SearchWorld) -> Fence? {
         switch step {
-        case .checkpoint(let worker, let holding), .publish(let worker, let holding, _),
+        case .checkpoint(let worker, let holding), .beginRename(let worker, let holding, _),
             .fetch(let worker, let holding, _), .complete(let worker, let holding, _),
             .refuse(let worker, let holding, _),
             .retry(let worker, let holding, _),

@@ -44,7 +44,7 @@ import TransferTestSupport
         )
     }
 
-    /// Another task publishes a file of equal size under the same name, at any moment.
+    /// Another task renames a file of equal size to the same name, at any moment.
     @Test func aNameThatAnotherTaskTakes() async throws {
         try await search(SearchWorld.Allowance(crashes: 1, takeovers: 1, rivals: 1), true)
     }

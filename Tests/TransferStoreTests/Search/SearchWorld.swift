@@ -134,7 +134,7 @@ indirect enum SearchStep: Hashable {
     case retire(Int)
     case crash(Int)
     case checkpoint(Int, Int)
-    case publish(Int, Int, isHeard: Bool)
+    case beginRename(Int, Int, isHeard: Bool)
     case fetch(Int, Int, isHeard: Bool)
     case rename(Int, Int)
     case complete(Int, Int, isHeard: Bool)

@@ -118,7 +118,7 @@ import TransferTestSupport
                 identifier: identifier
             ) == nil
         )
-        // A task that is being published is past the point of no return.
+        // A pending rename is past the point of no return.
         #expect(try await fixture.state(claims[0].task) == .running)
         let others = (held + delayed + waiting).filter { $0 != claims[0].task }
         #expect(try await fixture.states(others).allSatisfy { $0 == .cancelled })
@@ -156,7 +156,7 @@ import TransferTestSupport
             try await fixture.states(ids).sorted { $0.rawValue < $1.rawValue }
                 == [.cancelled, .cancelled, .running]
         )
-        // It is remembered as long as a file is being published.
+        // It is remembered as long as a rename is pending.
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 1)
         _ = try await fixture.aside.execute("DELETE FROM rename_run")
         _ = try await fixture.aside.execute(

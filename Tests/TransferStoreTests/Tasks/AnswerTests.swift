@@ -8,7 +8,10 @@ import TransferTestSupport
 /// Answers that many tasks wait for.
 @Suite(.postgresSchema) struct AnswerTests {
     private static let origin = Origin(scheme: "https", host: "origin.test", port: 443)
-    private static let given = CredentialAnswer.given(.bearer, secret: [1])
+    private static let given = CredentialAnswer.given(
+        .bearer,
+        Credential.Secrets(main: Secret("a"))
+    )
     /// More than two pages of them.
     private static let many = 2 * AnswerStore.continuedMax + 200
 
@@ -46,12 +49,12 @@ import TransferTestSupport
             name: name,
             form: .bearer,
             origins: [],
-            secret: [1]
+            secrets: Credential.Secrets(main: Secret("a"))
         )
     }
 
     private func answer(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask {
-        let result = try await fixture.stores.decisions.answerChallenge(
+        let result = try await fixture.stores.questions.answerChallenge(
             tenant: fixture.tenant,
             id: id,
             with: Self.given
@@ -112,7 +115,7 @@ import TransferTestSupport
             name: "api",
             form: .bearer,
             origins: [],
-            secret: [1]
+            secrets: Credential.Secrets(main: Secret("a"))
         )
         #expect(try await continued(fixture) == [0])
         #expect(try await fixture.state(id) == .waitingForAuthentication)
@@ -145,8 +148,8 @@ import TransferTestSupport
         let left = try await asked(fixture)
         #expect(left > 0)
         _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
-        #expect(try await fixture.stores.decisions.failUnanswered() == DecisionStore.unansweredMax)
-        #expect(try await asked(fixture) == left - Int64(DecisionStore.unansweredMax))
+        #expect(try await fixture.stores.questions.failUnanswered() == QuestionStore.unansweredMax)
+        #expect(try await asked(fixture) == left - Int64(QuestionStore.unansweredMax))
         #expect(try await fixture.events().count { $0.kind == .taskFailed } == 0)
         _ = try await continued(fixture)
         #expect(try await fixture.events().count { $0.kind == .taskResumed } == Self.many)
@@ -266,14 +269,14 @@ import TransferTestSupport
     @Test(arguments: [TransferState.queued, .failed, .cancelled])
     func whatHasArrivedStaysKnown(state: TransferState) async throws {
         let fixture = try await StoreFixture()
-        let (decisions, tenant) = (fixture.stores.decisions, fixture.tenant)
+        let (questions, tenant) = (fixture.stores.questions, fixture.tenant)
         let id = try await fixture.submit()[0]
         try await fixture.end(try await fixture.claim()[0], Self.question(nil), leaving: 600)
         switch state {
         case .queued: _ = try await answer(id, fixture)
-        case .failed: _ = try await decisions.refuseChallenge(tenant: tenant, id: id)
+        case .failed: _ = try await questions.refuseChallenge(tenant: tenant, id: id)
         default:
-            _ = try await decisions.cancelTask(
+            _ = try await questions.cancelTask(
                 tenant: tenant,
                 id: id,
                 ifAskingIn: .waitingForAuthentication
@@ -322,7 +325,7 @@ import TransferTestSupport
         let named = try #require(
             try await credentials.credential(tenant: fixture.tenant, name: "api")
         )
-        _ = try await fixture.stores.decisions.answerChallenge(
+        _ = try await fixture.stores.questions.answerChallenge(
             tenant: fixture.tenant,
             id: id,
             with: .named(named.id)

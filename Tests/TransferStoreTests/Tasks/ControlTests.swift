@@ -86,7 +86,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    @Test func aTaskThatIsBeingPublishedOrHasEndedIsLeftAsItIs() async throws {
+    @Test func aTaskThatIsBeingRenamedOrHasEndedIsLeftAsItIs() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(3)
         let claims = try await fixture.claim()
@@ -115,22 +115,22 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    @Test func ofCancelAndPublishExactlyOneWins() async throws {
+    @Test func ofACancellationAndARenameExactlyOneWins() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         var wins: [TransferState: Int] = [:]
         for _ in 0..<60 {
             let id = try await fixture.submit()[0]
             let claim = try await fixture.claim()[0]
-            async let published = fixture.beginRenames([claim])
+            async let begun = fixture.beginRenames([claim])
             async let cancelled = cancel(id, fixture)
-            let (isPublished, state) = try await (published == [id], cancelled)
+            let (hasBegun, state) = try await (begun == [id], cancelled)
             // The caller of cancel and the worker were told the same.
-            #expect(isPublished == (state == .running))
-            #expect(isPublished != (state == .cancelled))
+            #expect(hasBegun == (state == .running))
+            #expect(hasBegun != (state == .cancelled))
             let ended = try await fixture.end([claim], .completed)
-            #expect(ended.isEmpty != isPublished)
+            #expect(ended.isEmpty != hasBegun)
             let end = try await fixture.state(id)
-            #expect(end == (isPublished ? .completed : .cancelled))
+            #expect(end == (hasBegun ? .completed : .cancelled))
             wins[end, default: 0] += 1
         }
         try await fixture.checkInvariants()

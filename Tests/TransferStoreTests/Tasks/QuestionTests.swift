@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(waiting.failure == nil)
         #expect(try await fixture.claim().isEmpty)
         try await fixture.checkInvariants()
-        let answer = try await fixture.stores.decisions.beginTask(
+        let answer = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: id,
             with: nil
@@ -100,7 +100,7 @@ import TransferTestSupport
             hostKey: hostKey,
             headers: [HTTPHeader(name: "X-New", value: "1")]
         )
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: id,
             with: request
@@ -143,7 +143,7 @@ import TransferTestSupport
 
         let url = "https://origin.test/b"
         let request = NewRequest(url: url, hostKey: StoreFixture.hostKey, headers: [])
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: id,
             with: isAnother ? request : nil
@@ -170,7 +170,7 @@ import TransferTestSupport
         let results = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let result = try await fixture.stores.decisions.beginTask(
+                    let result = try await fixture.stores.questions.beginTask(
                         tenant: fixture.tenant,
                         id: id,
                         with: nil
@@ -184,7 +184,7 @@ import TransferTestSupport
         #expect(results == 1)
         #expect(try await fixture.claim().count == 1)
         let stranger = TenantID(UUID())
-        let foreign = try await fixture.stores.decisions.beginTask(
+        let foreign = try await fixture.stores.questions.beginTask(
             tenant: stranger,
             id: id,
             with: nil
@@ -199,12 +199,12 @@ import TransferTestSupport
     @Test func aTaskThatNobodyAnswersFailsInTheEnd() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
-        #expect(try await fixture.stores.decisions.failUnanswered() == 0)
+        #expect(try await fixture.stores.questions.failUnanswered() == 0)
         _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
         // Nor when only the database's clock says that its time is over.
         let early = Date() - 3600
-        #expect(try await fixture.stores.decisions.failUnanswered(notAfter: early) == 0)
-        #expect(try await fixture.stores.decisions.failUnanswered() == 1)
+        #expect(try await fixture.stores.questions.failUnanswered(notAfter: early) == 0)
+        #expect(try await fixture.stores.questions.failUnanswered() == 1)
         let task = try await fixture.task(id)
         #expect(task.state == .failed)
         #expect(task.failure?.code == .timedOut)
@@ -235,7 +235,7 @@ import TransferTestSupport
     @Test func aCancellationThatAnswersTakesOnlyWhatAsksThat() async throws {
         let fixture = try await StoreFixture()
         func cancel(_ id: TaskID, _ state: TransferState) async throws -> TransferState? {
-            let result = try await fixture.stores.decisions.cancelTask(
+            let result = try await fixture.stores.questions.cancelTask(
                 tenant: fixture.tenant,
                 id: id,
                 ifAskingIn: state
@@ -248,7 +248,7 @@ import TransferTestSupport
         #expect(try await cancel(asking, .waitingToBegin) == .cancelled)
         #expect(try await cancel(asking, .waitingToBegin) == nil)
         let answered = try await asked(fixture)
-        _ = try await fixture.stores.decisions.beginTask(
+        _ = try await fixture.stores.questions.beginTask(
             tenant: fixture.tenant,
             id: answered,
             with: nil
@@ -265,8 +265,12 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Whoever changes a task locks the counters of its session before the question.
-    @Test(arguments: ["begin", "cancel", "answer", "refuse"])
+    /// Whoever answers a question, or fails what is left unanswered, locks the counters of the
+    /// session before it.
+    ///
+    /// This is no order for all that changes a task: running ones are cancelled and suspended by
+    /// way of their attempts, which are locked before the counters.
+    @Test(arguments: ["begin", "cancel", "answer", "refuse", "leave"])
     func theCountersAreLockedBeforeAQuestion(verb: String) async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
@@ -278,6 +282,7 @@ import TransferTestSupport
                 .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(600))
             )
         }
+        if verb == "leave" { _ = try await fixture.aside.execute("UPDATE asked SET until = now()") }
         let holder = try await TestDatabase.current.connection()
         _ = try await holder.execute("BEGIN")
         _ = try await holder.execute("SELECT FROM session_progress FOR UPDATE")
@@ -301,16 +306,20 @@ import TransferTestSupport
         _ id: TaskID,
         _ fixture: StoreFixture
     ) async throws -> AnswerResult {
-        let (decisions, tenant) = (fixture.stores.decisions, fixture.tenant)
+        let (questions, tenant) = (fixture.stores.questions, fixture.tenant)
         switch verb {
-        case "begin": return try await decisions.beginTask(tenant: tenant, id: id, with: nil)
+        case "begin": return try await questions.beginTask(tenant: tenant, id: id, with: nil)
         case "cancel":
             let state = TransferState.waitingToBegin
-            return try await decisions.cancelTask(tenant: tenant, id: id, ifAskingIn: state)
+            return try await questions.cancelTask(tenant: tenant, id: id, ifAskingIn: state)
+        case "leave":
+            #expect(try await questions.failUnanswered() == 1)
+            return .answered(try await fixture.task(id))
         case "answer":
-            let given = CredentialAnswer.given(.bearer, secret: [1])
-            return try await decisions.answerChallenge(tenant: tenant, id: id, with: given)
-        default: return try await decisions.refuseChallenge(tenant: tenant, id: id)
+            let secrets = Credential.Secrets(main: Secret("a"))
+            let given = CredentialAnswer.given(.bearer, secrets)
+            return try await questions.answerChallenge(tenant: tenant, id: id, with: given)
+        default: return try await questions.refuseChallenge(tenant: tenant, id: id)
         }
     }
 
@@ -335,8 +344,9 @@ import TransferTestSupport
             try await fixture.claim(),
             .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
         )
-        let answer = CredentialAnswer.given(.bearer, secret: [1])
-        _ = try await fixture.stores.decisions.answerChallenge(
+        let secrets = Credential.Secrets(main: Secret("a"))
+        let answer = CredentialAnswer.given(.bearer, secrets)
+        _ = try await fixture.stores.questions.answerChallenge(
             tenant: fixture.tenant,
             id: id,
             with: answer

@@ -171,7 +171,7 @@ import TransferTestSupport
                 name: name,
                 form: .bearer,
                 origins: [],
-                secret: [1]
+                secrets: Credential.Secrets(main: Secret("a"))
             ).isCreated
         }
         #expect(try await put("first"))

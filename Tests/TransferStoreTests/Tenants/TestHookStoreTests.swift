@@ -79,9 +79,9 @@ import TransferTestSupport
         #expect(try await fixture.states(ids) == [.queued] + states[1...])
         try await hooks.endWait(of: waiting, tenant: fixture.tenant)
         #expect(try await fixture.stores.queue.promoteDue().promoted == 1)
-        #expect(try await fixture.stores.decisions.failUnanswered() == 0)
+        #expect(try await fixture.stores.questions.failUnanswered() == 0)
         try await hooks.endWait(of: asking, tenant: fixture.tenant)
-        #expect(try await fixture.stores.decisions.failUnanswered() == 1)
+        #expect(try await fixture.stores.questions.failUnanswered() == 1)
         #expect(try await fixture.states(ids) == [.queued, .queued, .failed])
         try await fixture.checkInvariants()
     }

@@ -188,8 +188,8 @@ extension ScaleWorld {
             \(ofLarge("""
                 \(fence), session_id,
                 set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128), 1, \(Self.time),
-                ARRAY[id], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{NULL}',
-                '{NULL}', ~(0::bit(32)) >> 1
+                ARRAY[id], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{1}',
+                '{1}', ~(0::bit(32)) >> 1
                 """, where: "place = 'published'"))
             """,
             """
@@ -359,7 +359,7 @@ extension ScaleWorld {
             """
             INSERT INTO credential (id, tenant_id, name, kind, form, origins, secret)
             SELECT \(uuid("\(epoch)", "'e000'", "n")), \(tenantID), 'c' || n, 'bearer', '{}', '{}',
-                'sealed'
+                '{"main": "a"}'
             FROM generate_series(0, 499) AS n
             """,
             """

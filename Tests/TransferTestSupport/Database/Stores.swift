@@ -22,7 +22,7 @@ package struct Stores: Sendable {
     package let removals: RemovalStore
     package let cancellations: CancellationStore
     package let bulkOperations: BulkOperationStore
-    package let decisions: DecisionStore
+    package let questions: QuestionStore
     package let answers: AnswerStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
@@ -71,7 +71,7 @@ package struct Stores: Sendable {
         removals = RemovalStore(database)
         cancellations = CancellationStore(database)
         bulkOperations = BulkOperationStore(database)
-        decisions = DecisionStore(database)
+        questions = QuestionStore(database)
         answers = AnswerStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)

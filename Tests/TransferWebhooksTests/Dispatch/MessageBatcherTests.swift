@@ -25,7 +25,7 @@ import TransferModel
             endpoint: Endpoint(url: "", secrets: [.random()], ackKey: []),
             form: form
         )
-        return MessageBatcher(DeliveryCursor(claim, until: start + .seconds(30), at: start))
+        return MessageBatcher(HeldDelivery(claim, until: start + .seconds(30), at: start))
     }
 
     private func events(

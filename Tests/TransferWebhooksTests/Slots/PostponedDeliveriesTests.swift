@@ -96,9 +96,9 @@ import TransferModel
         )
         let other = SubscriptionID(UUID())
         let soon = start + .seconds(1)
-        var admissions: [DeliverySlots<DeliveryCursor>.Admission] = []
+        var admissions: [DeliverySlots<HeldDelivery>.Admission] = []
         for id in [other, subscription] {
-            let held = DeliveryCursor(claim(1, of: id), until: soon, at: start)
+            let held = HeldDelivery(claim(1, of: id), until: soon, at: start)
             let admission = state.slots.admit(
                 held,
                 of: id,

@@ -125,7 +125,10 @@ final class TaskSubmitter: Sendable {
                         throw TransferError(.unexpectedResponse, "Receipts are missing.")
                     }
                     if let lease { session.keep(lease.token) }
-                    for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
+                    for (task, receipt) in zip(tasks, receipt.items) {
+                        task.lease = lease?.token
+                        task.accept(receipt)
+                    }
                     return ((), tasks)
                 }
                 return

@@ -179,6 +179,7 @@ extension TransferSession {
                 return item.ok.map { .success(follow($0)) }
             }
             let running = items.compactMap { try? $0.get() }.filter { $0.state != .completed }
+            for task in running { task.lease = page.leaseToken }
             return ((items, page.nextCursor), running)
         }
     }
@@ -220,11 +221,12 @@ extension TransferSession {
         )
     }
 
-    /// Renews a lease until the session is closed; the delegate is told if it is lost while tasks are
-    /// followed.
+    /// Renews a lease until the session is closed; the delegate is told if it is lost while its
+    /// tasks are followed.
     func keep(_ lease: String) {
         leases.keep(lease, for: configuration.leaseDuration, at: service) { error in
-            guard !self.registry.all.isEmpty else { return }
+            // It also ends with its last task, beside tasks of other leases.
+            guard self.registry.all.contains(where: { $0.lease == lease }) else { return }
             await self.delegate?.urlSession(self, task: nil, didFailWithoutEnding: error)
         }
     }

@@ -31,6 +31,8 @@ struct TaskValues: Sendable {
     var bytesExpectedToSend: Int64 = -1
     var failure: TransferError?
     var end: End?
+    /// The lease under which this process has the task; nil for none.
+    var lease: String?
     /// The number of retries of this process whose events have not come; an end that comes before
     /// them may be one that the retry has undone.
     var retriesUntold = 0

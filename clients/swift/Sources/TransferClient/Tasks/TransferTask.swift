@@ -149,6 +149,12 @@ extension TransferTask {
         }
     }
 
+    /// The lease under which this process has the task; nil for none.
+    var lease: String? {
+        get { values.withLock(\.lease) }
+        set { values.withLock { $0.lease = newValue } }
+    }
+
     func accept(_ receipt: TaskReceipt) {
         change { $0.accept(id: receipt.id, state: receipt.state) }
     }

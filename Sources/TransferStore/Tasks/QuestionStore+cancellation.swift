@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-extension DecisionStore {
+extension QuestionStore {
     /// Cancels a task that waits, as `state` says, for its client's decision to begin or for a
     /// credential; a task that has been answered meanwhile continues.
     package func cancelTask(

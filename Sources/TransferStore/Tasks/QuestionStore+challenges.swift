@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-extension DecisionStore {
+extension QuestionStore {
     /// Accepts a client's credential for the origin that a task waits for: the task continues with
     /// it, and so do all other tasks of its session that wait for that origin or reach it later.
     ///
@@ -18,12 +18,16 @@ extension DecisionStore {
         case .named(let id):
             credential = id.uuid
             insertion = ""
-        case .given(let form, let secret):
+        case .given(let form, let secrets):
             credential = UUID.version7()
             let stored = try StoredJSON.text(
                 of: form,
                 database.sealer,
                 at: .tokenEndpoint(of: credential, named: nil, of: tenant)
+            )
+            let secret = try database.sealer.seal(
+                secrets: secrets,
+                at: .secrets(of: credential, named: nil, of: tenant)
             )
             insertion = """
                 given AS (

@@ -3,13 +3,13 @@ import Postgres
 package import TransferModel
 
 /// The questions that tasks ask their clients, and the answers.
-package struct DecisionStore: Sendable {
+package struct QuestionStore: Sendable {
     let database: Database
 
     package init(_ database: Database) { self.database = database }
 }
 
-extension DecisionStore {
+extension QuestionStore {
     /// The number of tasks that one call fails, at most, because they got no answer.
     package static let unansweredMax = 1000
 
@@ -30,7 +30,7 @@ extension DecisionStore {
             try database.sealer.seal(headers: request.headers, at: .headers(of: id, of: tenant))
         }
         let rows = try await database.run([
-            // Before the question, as by whoever changes the task.
+            // Before the question, as by whoever else answers it.
             ControlStore.lockSession(of: id, tenant),
             """
             WITH gone AS (
@@ -86,6 +86,13 @@ extension DecisionStore {
         guard !rows.isEmpty else { return 0 }
         let late = try rows.map { row throws(StoreError) in try row.task("task_id").uuid }
         return try await database.run([
+            // Before the questions, as by whoever answers one of them.
+            """
+            SELECT 1 FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY(
+                SELECT q.session_id FROM asked q WHERE q.task_id = ANY (\(late))))
+            ORDER BY p.session_id FOR UPDATE
+            """,
             AnswerStore.continueAnswered(of: "SELECT unnest(\(late))"),
             """
             WITH target AS (
@@ -95,7 +102,7 @@ extension DecisionStore {
             ),
             \(Self.failAsked)
             """,
-        ]).reduce(0) { $0 + $1.count }
+        ]).dropFirst().reduce(0) { $0 + $1.count }
     }
 
     /// Returns the task after an answer that has moved `rows`.

@@ -10,7 +10,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-@Suite(.postgresSchema) struct OperationTests {
+@Suite(.postgresSchema) struct ProbeTests {
     /// Runs `body` with an API whose database does not exist.
     private static func withoutDatabase(
         health: HealthSource = .fixture(
@@ -28,13 +28,12 @@ import TransferWire
         let api = TransferAPI(
             stores: APIStores(stores.database),
             container: try Container(directory: "/tmp"),
-            secrets: nil,
             uploadBytesMax: 1_000_000,
             connectionsPerHost: 6,
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,
-            watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
+            polls: LongPollHub(stores: APIStores(stores.database), logger: logger),
             presence: TenantPresence(),
             tell: { _ in },
             sendTest: { _, _, _ in .fixture },

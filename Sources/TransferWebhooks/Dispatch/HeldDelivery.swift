@@ -2,7 +2,7 @@ import Curl
 import TransferModel
 
 /// A claim with its holder's progress since it was made.
-struct DeliveryCursor: Sendable {
+struct HeldDelivery: Sendable {
     let claim: DeliveryClaim
     /// The receiver's host; nil for an address that cannot be read.
     let host: String?

@@ -2,13 +2,13 @@ import Logging
 import ServiceLifecycle
 
 /// Services that are started and stopped together; the last one stops first.
-final class Part: Sendable {
+final class ServiceBlock: Sendable {
     private let name: String
     private let group: ServiceGroup
     private let run: Task<Void, any Error>
     private let logger: Logger
 
-    /// The longest time that a cancelled part gets to notice it.
+    /// The longest time that a cancelled block gets to notice it.
     private static let noticeMax: Duration = .milliseconds(250)
 
     /// Starts the services.

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// The origin's answers that no pending rename holds; a table of their own, because few ends have
+/// The origin's responses that no pending rename holds; a table of their own, because few ends have
 /// one.
-struct AnswerColumns {
+struct ResponseColumns {
     let place: Int64
     let httpStatus: Int16
     let responseHead: String

@@ -5,11 +5,11 @@ import TransferModel
 
 @testable import TransferWebhooks
 
-@Suite struct DeliveryCursorTests {
+@Suite struct HeldDeliveryTests {
     private let start = ContinuousClock.now
     private let interval: Duration = .milliseconds(100)
 
-    private func held(tries: Int = 0, awaitsAck: Bool = false) -> DeliveryCursor {
+    private func held(tries: Int = 0, awaitsAck: Bool = false) -> HeldDelivery {
         let claim = DeliveryClaim(
             subscription: SubscriptionID(UUID()),
             tenant: TenantID(UUID()),
@@ -21,7 +21,7 @@ import TransferModel
             tried: tries > 0 ? TriedMessage(sequence: 6) : nil,
             endpoint: Endpoint(url: "", secrets: [.random()], ackKey: [])
         )
-        return DeliveryCursor(claim, until: start + .seconds(30), at: start)
+        return HeldDelivery(claim, until: start + .seconds(30), at: start)
     }
 
     private func message(_ sequence: Int64) -> MessageName {

@@ -7,7 +7,7 @@ import TransferWire
 
 /// The routes of `/livez`, `/readyz`, `/health`, `/metrics` and `/openapi.yaml`, for machines that
 /// have no key.
-struct OperationRoutes: Sendable {
+struct ProbeRoutes: Sendable {
     /// The paths that are answered without a key; every other path needs one.
     static let paths: Set<String> = ["/livez", "/readyz", "/health", "/metrics", "/openapi.yaml"]
 

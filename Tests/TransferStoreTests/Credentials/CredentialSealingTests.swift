@@ -1,0 +1,118 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+
+/// What a credential keeps secret reaches the database sealed, and opens only where it belongs.
+@Suite(.postgresSchema) struct CredentialSealingTests {
+    private static let secret = "canary-5f1c"
+    private static let secrets = Credential.Secrets(
+        main: Secret(secret),
+        client: Secret("ü\u{0}\"")
+    )
+
+    private let fixture: StoreFixture
+    private let stores: Stores
+
+    init() async throws {
+        fixture = try await StoreFixture()
+        let key = try #require(SecretsKey(hex: SecretsKey.random()))
+        var settings = StoreFixture.settings
+        settings.secrets = SecretBox(keys: [key])
+        stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
+    }
+
+    private func expectNothingToBeSeen() async throws {
+        let rows = try await fixture.aside.execute("SELECT c::text AS text FROM credential c")
+        for row in rows {
+            let text: String = try row.decode("text")
+            #expect(!text.contains(Self.secret))
+            // PostgreSQL shows bytes in hexadecimal.
+            #expect(!text.contains(Self.secret.utf8.map { String($0, radix: 16) }.joined()))
+        }
+    }
+
+    /// Stores a credential of that name, and what a refresh has brought for it.
+    private func refreshed(_ name: String) async throws -> StoredCredential {
+        let credential = try await stores.credentials.putCredential(
+            tenant: fixture.tenant,
+            name: name,
+            form: .bearer,
+            origins: [],
+            secrets: Credential.Secrets(main: Secret("\(Self.secret) before"))
+        ).credential
+        let before = try #require(try await stores.credentials.storedCredential(credential.id))
+        #expect(before.secrets.main == Secret("\(Self.secret) before"))
+        #expect(before.accessToken == nil)
+        let isKept = try await stores.credentials.finishRefresh(
+            before,
+            accessToken: Secret("\(Self.secret) for \(name)"),
+            expiresIn: .seconds(3600),
+            secrets: Self.secrets
+        )
+        #expect(isKept)
+        return try #require(try await stores.credentials.storedCredential(credential.id))
+    }
+
+    @Test func whatARefreshBringsIsSealed() async throws {
+        let stored = try await refreshed("login")
+        #expect(stored.secrets == Self.secrets)
+        #expect(stored.accessToken == Secret("\(Self.secret) for login"))
+        try await expectNothingToBeSeen()
+    }
+
+    /// A `PUT` keeps the row, in which another identifier was to be.
+    @Test func aReplacedCredentialOpens() async throws {
+        _ = try await refreshed("login")
+        let stored = try await refreshed("login")
+        #expect(stored.secrets == Self.secrets)
+        #expect(stored.accessToken == Secret("\(Self.secret) for login"))
+    }
+
+    /// Someone who can write to the database cannot have one credential show what is another's.
+    @Test func aSecretDoesNotOpenInAnotherRow() async throws {
+        _ = try await refreshed("robbed")
+        for column in ["secret", "access_token"] {
+            let robber = try await refreshed(column).credential.id
+            _ = try await fixture.aside.execute(
+                """
+                UPDATE credential c SET
+                    secret = CASE \(column) WHEN 'secret' THEN r.secret ELSE c.secret END,
+                    access_token = CASE \(column)
+                        WHEN 'access_token' THEN r.access_token ELSE c.access_token END
+                FROM credential r WHERE r.name = 'robbed' AND c.id = \(robber.uuid)
+                """
+            )
+            await #expect(throws: StoreError.self, "\(column)") {
+                try await stores.credentials.storedCredential(robber)
+            }
+        }
+    }
+
+    @Test func whatAClientAnswersIsSealedAndOpensForItsTasks() async throws {
+        let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+        let id = try await fixture.submit()[0]
+        try await fixture.end(
+            try await fixture.claim(),
+            .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(600))
+        )
+        _ = try await stores.questions.answerChallenge(
+            tenant: fixture.tenant,
+            id: id,
+            with: .given(.bearer, Self.secrets)
+        )
+        let claim = try #require(try await fixture.claim().first)
+        let found = try await stores.credentials.credentials(
+            for: [CredentialQuery(claim: claim, origin: origin)]
+        )
+        guard case .readable(let stored)? = found[id] else {
+            Issue.record("it does not open")
+            return
+        }
+        #expect(stored.secrets == Self.secrets)
+        try await expectNothingToBeSeen()
+    }
+}
