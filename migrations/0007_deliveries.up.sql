@@ -221,8 +221,9 @@ CREATE INDEX delivery_log_by_subscription ON delivery_log (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log (replay_due_at)
     WHERE replay_due_at IS NOT NULL;
 
--- Serves the pages of logged deliveries in one state, and the dead that are to be sent again.
-CREATE INDEX delivery_log_by_state ON delivery_log (subscription_id, state, id);
+-- Serves the pages of logged deliveries in one state, and the dead that are to be sent again. No
+-- other index has the first column, so that none serves the range of a page.
+CREATE INDEX delivery_log_by_state ON delivery_log (state, subscription_id, id);
 
 -- Serves the claim and the cancellation of one subscription's replays, in the order in which they
 -- are sent, and the look for the next subscription that has any.

@@ -169,16 +169,17 @@ CREATE UNIQUE INDEX background_task_run_open ON background_task_run (client_id, 
 -- Serves the pages of a client's runs.
 CREATE INDEX background_task_run_by_client ON background_task_run (client_id, launched_at, id);
 
--- Serves the pages of the runs of an identifier.
+-- Serves the pages of the runs of an identifier. No other index of all runs has the first column,
+-- so that none serves the range of a page.
 CREATE INDEX background_task_run_by_identifier
-    ON background_task_run (client_id, identifier, launched_at, id);
+    ON background_task_run (identifier, client_id, launched_at, id);
 
 -- Serves the removal of those that ended long ago.
 CREATE INDEX background_task_run_ended ON background_task_run (ended_at)
     WHERE ended_at IS NOT NULL;
 
--- Serves the cancellation of transfers.
-CREATE INDEX background_task_run_to_cancel ON background_task_run (id) WHERE must_cancel;
+-- Serves the cancellation of transfers, for which tenants take turns.
+CREATE INDEX background_task_run_to_cancel ON background_task_run (tenant_id, id) WHERE must_cancel;
 
 -- The transfers that were made for a run.
 CREATE TABLE background_task_transfer (

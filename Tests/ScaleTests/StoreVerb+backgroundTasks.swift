@@ -136,15 +136,10 @@ extension StoreVerb {
             _ = try await launch(stores, world)
             return try await stores.timers.advanceRuns()
         },
-        StoreVerb("transfersToCancel") { stores, _ in
-            try await stores.timers.transfersToCancel().count
-        },
-        StoreVerb("forgetTransfers") { stores, world in
-            guard let id = try await launch(stores, world) else { return 0 }
-            try await stores.timers.forgetTransfers([
-                RunTransfer(run: id, tenant: world.tenant, task: world.kept(1))
-            ])
-            return 1
+        StoreVerb("cancelTransfers") { stores, _ in
+            var count = 0
+            _ = try await stores.timers.cancelTransfers { _ in count += 1 }
+            return count
         },
         StoreVerb("pruneRuns") { stores, _ in try await stores.runs.pruneRuns(endedBefore: .zero) },
     ]

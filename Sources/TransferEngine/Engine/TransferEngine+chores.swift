@@ -135,7 +135,6 @@ extension TransferEngine {
     private var timerWatcher: TimerWatcher {
         TimerWatcher(
             timers: stores.timers,
-            control: stores.control,
             network: network,
             isCapacityIdle: configuration.capacity == .idle,
             interval: configuration.pollInterval,

@@ -7,7 +7,6 @@ struct TimerWatcher: Sendable {
     private static let pauseMin: Duration = .milliseconds(20)
 
     let timers: TimerStore
-    let control: ControlStore
     let network: NetworkStatus
     /// Whether the operator says that there is room for work that can wait.
     let isCapacityIdle: Bool
@@ -84,16 +83,8 @@ struct TimerWatcher: Sendable {
         return count
     }
 
-    /// Cancels a page of the transfers of runs that have expired.
+    /// Cancels transfers of runs that have expired.
     func cancelTransfers() async throws(StoreError) -> Chore.Next {
-        let transfers = try await timers.transfersToCancel()
-        guard !transfers.isEmpty else { return .rest }
-        for transfer in transfers {
-            guard let task = transfer.task else { continue }
-            _ = try await control.cancelTask(tenant: transfer.tenant, id: task)
-        }
-        try await timers.forgetTransfers(transfers)
-        onCancelled()
-        return .more
+        try await timers.cancelTransfers { _ in onCancelled() } ? .more : .rest
     }
 }

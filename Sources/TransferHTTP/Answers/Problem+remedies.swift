@@ -25,7 +25,7 @@ extension Problem {
             them, DELETE /v1/assertions/{id} ends one.
             """
         case .identifierTaken:
-            "Another client's assertion has this `id`; send another UUID, or none."
+            "An assertion of another client or name has this `id`; send another UUID, or none."
         case .noCertificateAuthorities:
             "The tenant has none of its own; PUT /v1/tenant/certificate-authorities sets them."
         case .internalError:

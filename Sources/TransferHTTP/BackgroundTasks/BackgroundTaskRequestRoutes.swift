@@ -83,7 +83,10 @@ struct BackgroundTaskRequestRoutes: Sendable {
                 FieldError(
                     pointer: "/recurrence",
                     .invalidValue,
-                    "Must have a time, with its longest delay, by the end of year 9999."
+                    """
+                    Must have a time within eight years of when it may begin and, with its longest \
+                    delay, by the end of year 9999.
+                    """
                 )
             ])
         }
@@ -203,7 +206,8 @@ extension RecurrenceDocument {
         case .every(let interval): everySeconds = interval.givenSeconds
         case .cron(let expression, let zone):
             cron = expression.text
-            timeZone = zone.identifier
+            // Foundation names both so.
+            timeZone = zone.identifier == "GMT" ? "UTC" : zone.identifier
         }
         missed = recurrence.missed.rawValue
         jitterSeconds = recurrence.jitter.givenSeconds

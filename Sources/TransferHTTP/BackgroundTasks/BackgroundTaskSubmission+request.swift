@@ -100,7 +100,7 @@ extension TimeZone {
     /// Foundation would take too.
     fileprivate init?(knownAs name: String) {
         guard !CombiningMarks.areTooMany(in: name),
-            name == "UTC" || name.utf8.contains(UInt8(ascii: "/")),
+            ["UTC", "GMT"].contains(name) || name.utf8.contains(UInt8(ascii: "/")),
             let zone = TimeZone(identifier: name)
         else { return nil }
         self = zone

@@ -207,6 +207,12 @@ private struct CredentialFields {
                 .invalidValue,
                 "Must be a private key in PEM, at most \(CredentialRules.privateKeyBytesMax) bytes."
             )
+        } else if pem.contains("BEGIN ENCRYPTED ") || pem.contains("4,ENCRYPTED") {
+            refuse(
+                .privateKey,
+                .invalidValue,
+                "Must have no passphrase: `openssl pkey` removes it."
+            )
         }
         return Secret(pem)
     }

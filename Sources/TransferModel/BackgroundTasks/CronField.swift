@@ -47,7 +47,8 @@ enum CronField: Int, CaseIterable, Sendable {
                 step = try number(pieces[1], in: 1...range.upperBound, named: [])
                 // `5/10` begins at 5 and has no other end than the field's.
                 if bounds.count == 1, !pieces[0].contains(UInt8(ascii: "-")) {
-                    bounds = bounds.lowerBound...lastNumber
+                    // Only 7, the other number of Sunday, is after the last one.
+                    bounds = bounds.lowerBound...max(bounds.lowerBound, lastNumber)
                 }
             }
             for number in stride(from: bounds.lowerBound, through: bounds.upperBound, by: step) {

@@ -40,14 +40,24 @@ package struct Recurrence: Equatable, Sendable {
     }
 
     /// Returns the first occurrence of a request that is submitted at `now` and may begin at
-    /// `earliest`; nil if there is none by the end of year 9999.
+    /// `earliest`; nil if there is none by the end of year 9999, or, of a cron expression, within
+    /// eight years.
     package func first(earliest: Date?, now: Date) -> Date? {
         switch rule {
         case .every: return delayable(earliest ?? now)
         // An occurrence at the earliest begin itself counts, and none that is past.
         case .cron(let cron, let zone):
-            return delayable(cron.next(after: earliest.map { max($0 - 1, now) } ?? now, in: zone))
+            let base = earliest.map { max(Self.lastSecond(before: $0), now) } ?? now
+            return delayable(cron.next(after: base, in: zone))
         }
+    }
+
+    /// Returns the last whole second before `date`.
+    ///
+    /// Occurrences are whole minutes: none is between the two. A microsecond less could not be told
+    /// from `date` in a far year.
+    private static func lastSecond(before date: Date) -> Date {
+        Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.up) - 1)
     }
 
     /// Returns the occurrence after `occurrence`, and, unless all missed ones are wanted, after

@@ -46,8 +46,8 @@ extension RunStore {
 
     /// Selects a page of runs.
     ///
-    /// The first columns are bounded by a range and not by an equality: only the index of that order
-    /// then serves, where another plan would read all runs of the client.
+    /// The first columns are bounded by a range and not by an equality, and the range begins as only
+    /// one index of all runs does: another plan would read all runs of the client.
     private static func page(
         of owner: Query,
         _ identifier: BackgroundTaskIdentifier?,
@@ -73,9 +73,9 @@ extension RunStore {
         return """
             SELECT y.id FROM (
                 SELECT x.id, x.client_id, x.identifier FROM background_task_run x
-                WHERE (x.client_id, x.identifier, x.launched_at, x.id)
-                    < (\(owner), \(identifier.name), \(place))
-                ORDER BY x.client_id DESC, x.identifier DESC, x.launched_at DESC, x.id DESC
+                WHERE (x.identifier, x.client_id, x.launched_at, x.id)
+                    < (\(identifier.name), \(owner), \(place))
+                ORDER BY x.identifier DESC, x.client_id DESC, x.launched_at DESC, x.id DESC
                 LIMIT \(limit)
             ) y WHERE y.client_id = \(owner) AND y.identifier = \(identifier.name)
             """

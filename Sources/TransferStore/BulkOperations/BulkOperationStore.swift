@@ -36,8 +36,11 @@ extension BulkOperationStore {
             SELECT \(id), s.tenant_id, s.id, \(verb.rawValue), \(words), coalesce((
                 SELECT sum(c.tasks) FROM (\(CountStore.selectCountsOfSession)) c
                 WHERE c.state::text = ANY (\(words))), 0)
-            FROM session s
-            WHERE s.id = \(session.id.uuid) AND s.tenant_id = \(tenant.uuid) AND \(room)
+            -- By its key alone: a plan might look for it among all sessions of the tenant.
+            FROM (
+                SELECT x.id, x.tenant_id FROM session x WHERE x.id = \(session.id.uuid) LIMIT 1
+            ) s
+            WHERE s.tenant_id = \(tenant.uuid) AND \(room)
             """,
             "\(Self.select) WHERE o.id = \(id)",
         ])

@@ -13,7 +13,8 @@ extension AssertionStore {
     /// The number of rows that one call of ``pruneAssertions(endedBefore:notAfter:)`` removes.
     package static let pruneMax = 1000
 
-    /// Begins an assertion of a running client, unless it has begun already under that identifier.
+    /// Begins an assertion of a running client, unless it has begun already under that identifier
+    /// and name.
     package func beginAssertion(
         _ id: AssertionID,
         named name: String,
@@ -39,7 +40,7 @@ extension AssertionStore {
                     """
                     SELECT \(Self.mayBegin) AS may_begin FROM client c WHERE \(isOwner)
                     """,
-                    Self.select(where: "a.id = \(id.uuid) AND \(isOwner)"),
+                    Self.select(where: "a.id = \(id.uuid) AND a.name = \(name) AND \(isOwner)"),
                 ]
         )
         guard let state = rows[rows.count - 2].first else { return .unknownClient }

@@ -8,6 +8,6 @@ package enum BeginAssertionResult: Sendable {
     case unknownClient
     /// The client is not running, or its time in the background is over.
     case clientNotRunning
-    /// Another client has an assertion of this identifier.
+    /// An assertion of another client, or of another name, has this identifier.
     case identifierTaken
 }

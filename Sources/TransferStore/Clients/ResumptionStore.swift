@@ -60,20 +60,26 @@ extension ResumptionStore {
             page AS MATERIALIZED (
                 SELECT s.* FROM chosen r CROSS JOIN LATERAL (
                     SELECT x.id, x.tenant_id, x.client, x.identifier FROM session x
-                    -- A range, which only the index of that order serves.
-                    WHERE (x.tenant_id, x.client, x.id)
-                        < (r.tenant_id, r.identifier, r.resumed_before)
-                    ORDER BY x.tenant_id DESC, x.client DESC, x.id DESC LIMIT r.sessions
+                    -- A range that begins as only the index of that order does.
+                    WHERE (x.client || '', x.tenant_id, x.id)
+                        < (r.identifier, r.tenant_id, r.resumed_before)
+                    ORDER BY x.client || '' DESC, x.tenant_id DESC, x.id DESC LIMIT r.sessions
                 ) s
                 WHERE s.tenant_id = r.tenant_id AND s.client = r.identifier
                     AND r.lifecycle <> 'force_quit'
             ),
-            due AS (
-                UPDATE delivery d SET due_at = clock_timestamp()
+            -- Both columns of the key together: a plan might look up the session of a delivery
+            -- alone, and read the whole index for each.
+            pair AS MATERIALIZED (
+                SELECT b.id AS subscription_id, s.id AS session_id, r.launched_at
                 FROM chosen r CROSS JOIN page s
                 CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
-                WHERE \(Self.isAwaited(subscription: "b.id", session: "s.id"))
-                    AND coalesce(d.attempted_at < r.launched_at, true)
+            ),
+            due AS (
+                UPDATE delivery d SET due_at = clock_timestamp()
+                FROM pair x
+                WHERE \(Self.isAwaited(subscription: "x.subscription_id", session: "x.session_id"))
+                    AND coalesce(d.attempted_at < x.launched_at, true)
             ),
             moved AS (
                 UPDATE client_resumption r SET resumed_before = (

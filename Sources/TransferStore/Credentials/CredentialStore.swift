@@ -19,6 +19,8 @@ extension CredentialStore {
     /// have waited for it: the first of them at once, the rest with
     /// ``AnswerStore/continueAnswered()``.
     ///
+    /// The caller has asked ``canSeal``: without a key, the secrets are stored as they are.
+    ///
     /// - Returns: the credential, and whether there was none of that name.
     package func putCredential(
         tenant: TenantID,

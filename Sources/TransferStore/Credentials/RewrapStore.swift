@@ -26,7 +26,8 @@ extension RewrapStore {
     package struct Page: Sendable {
         /// The rows that were sealed with the key that seals now.
         package var renewed = 0
-        /// The rows that do not open, because their key is missing or they were changed.
+        /// The rows that do not open, because their key is missing or they were changed, and
+        /// credentials that are not sealed.
         package var unreadable = 0
         /// The rows that somebody changed or removed meanwhile; they may still need an older key.
         package var missed = 0
@@ -140,12 +141,13 @@ extension RewrapStore {
             row.sealer,
             at: .tokenEndpoint(of: id, named: name, of: tenant)
         )
-        let newSecret = try row.sealer.renewed(
+        let newSecret = try renewed(
             secret,
+            row.sealer,
             at: .secrets(of: id, named: name, of: tenant)
         )
         let newToken = try token.flatMap { token throws(StoreError) in
-            try row.sealer.renewed(token, at: .accessToken(of: id, named: name, of: tenant))
+            try renewed(token, row.sealer, at: .accessToken(of: id, named: name, of: tenant))
         }
         guard newForm != nil || newSecret != nil || newToken != nil else { return nil }
         return """
@@ -154,6 +156,18 @@ extension RewrapStore {
             WHERE id = \(id) AND form = \(form)::text::jsonb AND secret = \(secret)
                 AND access_token IS NOT DISTINCT FROM \(token)
             """
+    }
+
+    /// Returns a value of a credential as it is to be stored now; nil if it is stored so.
+    ///
+    /// A plain one is no credential's, and would be believed once it is sealed.
+    private func renewed(
+        _ stored: [UInt8],
+        _ sealer: RowSealer,
+        at place: RowSealer.Place
+    ) throws(StoreError) -> [UInt8]? {
+        try sealer.requireSealed(stored, at: place)
+        return try sealer.renewed(stored, at: place)
     }
 
     private func session(_ id: UUID, _ row: StoredRow) throws(StoreError) -> Query? {

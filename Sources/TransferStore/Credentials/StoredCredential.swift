@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 package import TransferModel
 
@@ -9,7 +10,7 @@ package struct StoredCredential: Sendable {
     package let version: Int64
     /// The secrets that its client gave, or its token endpoint since.
     package let secrets: Credential.Secrets
-    /// The access token; nil until one is obtained.
+    /// The access token; nil until one is obtained, and once it has expired.
     package let accessToken: Secret?
 }
 
@@ -17,7 +18,10 @@ extension StoredCredential {
     init(_ row: StoredRow) throws(StoreError) {
         let credential = try Credential(row)
         let (id, name, tenant) = (credential.id.uuid, credential.name, credential.tenant)
-        let token = try row.decodeIfPresent("access_token", as: [UInt8].self)
+        // An expired token is replaced by a refresh, which needs the secrets alone: one that was
+        // damaged, or sealed with a key that this service lacks, must not prevent it.
+        let isOver = credential.accessExpiresAt.map { $0 <= Date() } ?? false
+        let token = try isOver ? nil : row.decodeIfPresent("access_token", as: [UInt8].self)
         self.init(
             credential: credential,
             version: try row.decode("version"),
@@ -26,7 +30,7 @@ extension StoredCredential {
                 at: .secrets(of: id, named: name, of: tenant)
             ),
             accessToken: try token.map { token throws(StoreError) in
-                let bytes = try row.sealer.open(
+                let bytes = try row.sealer.openSealed(
                     token,
                     at: .accessToken(of: id, named: name, of: tenant)
                 )

@@ -5,9 +5,8 @@ import TransferSecrets
 extension RowSealer {
     /// Returns bytes as they are to be stored now; nil if they are stored so.
     func renewed(_ stored: [UInt8], at place: Place) throws(StoreError) -> [UInt8]? {
-        let rest = Array(stored.dropFirst(Self.marker.count))
-        let isSealed = stored.starts(with: Self.marker) && rest.first != 0
-        guard !isSealed || isOld(rest) else { return nil }
+        let isSealed = Self.isSealed(stored)
+        guard !isSealed || isOld(Array(stored.dropFirst(Self.marker.count))) else { return nil }
         return try seal(open(stored, at: place), at: place)
     }
 

@@ -52,6 +52,11 @@ struct RowSealer: Sendable {
         return try opened(rest, at: place())
     }
 
+    /// Whether stored bytes are sealed, and neither plain nor marked as plain.
+    static func isSealed(_ stored: [UInt8]) -> Bool {
+        stored.starts(with: marker) && stored.dropFirst(marker.count).first != 0
+    }
+
     /// Returns the number of plain bytes in a column of `count` bytes that starts with `start`.
     static func plainCount(_ count: Int64, startingWith start: [UInt8]) -> Int64 {
         guard start.starts(with: marker) else { return count }

@@ -132,9 +132,9 @@ extension DeliveryLogStore {
         let page: Query =
             if let state {
                 """
-                WHERE (l.subscription_id, l.state, l.id)
-                    < (\(subscription.uuid), \(state.rawValue), \(end))
-                ORDER BY l.subscription_id DESC, l.state DESC, l.id DESC LIMIT \(limit + 1)
+                WHERE (l.state, l.subscription_id, l.id)
+                    < (\(state.rawValue), \(subscription.uuid), \(end))
+                ORDER BY l.state DESC, l.subscription_id DESC, l.id DESC LIMIT \(limit + 1)
                 """
             } else {
                 """
@@ -143,6 +143,8 @@ extension DeliveryLogStore {
                 """
             }
         // In the order of its own index, or a plan may scan the deliveries of all subscriptions.
+        // The range of a state begins with it, as only that index does: with another, the events of
+        // all that is logged of the subscription would be looked up before the page is sorted.
         return try await loggedDeliveries(
             page,
             limit: limit,

@@ -41,6 +41,9 @@ extension CopyStore {
 
     /// Returns the query for the kept results among those of `tasks`, each of the tenant at the same
     /// place, counted from 1.
+    ///
+    /// A row that names no file counts as one whose result is gone: read, it would hold up every
+    /// other copy of the claim.
     private static func select(_ tasks: [TaskID], tenants: [TenantID]) -> Query {
         """
         SELECT k.place, t.id, t.destination_path, t.destination_overwrite, o.part_fence
@@ -49,6 +52,7 @@ extension CopyStore {
         CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = k.id LIMIT 1) t
         CROSS JOIN LATERAL (SELECT * FROM outcome o WHERE o.task_id = k.id LIMIT 1) o
         WHERE t.tenant_id = k.tenant_id AND t.kind = 'download' AND o.state = 'completed'
+            AND (t.destination_path IS NOT NULL OR o.part_fence IS NOT NULL)
             AND o.result_gone_at IS NULL AND \(ErasureStore.isNotErased)
         """
     }

@@ -7,6 +7,9 @@ extension QuestionStore {
     /// it, and so do all other tasks of its session that wait for that origin or reach it later.
     ///
     /// The first of the others continue at once, the rest with ``AnswerStore/continueAnswered()``.
+    ///
+    /// A caller that gives a credential has asked ``CredentialStore/canSeal``: without a key, the
+    /// secrets are stored as they are.
     package func answerChallenge(
         tenant: TenantID,
         id: TaskID,

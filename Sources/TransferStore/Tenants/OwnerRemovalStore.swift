@@ -184,7 +184,7 @@ extension OwnerRemovalStore {
         chosen AS MATERIALIZED (
             SELECT s.id, s.invalidated_at FROM session s
             WHERE \(owner.hasSession) AND \(PartitionStore.isElected(for: .owners))
-            ORDER BY s.client, s.id LIMIT \(Self.sessionsMax)
+            ORDER BY s.tenant_id, s.client, s.identifier COLLATE "C" LIMIT \(Self.sessionsMax)
         )
         """
     }

@@ -9,6 +9,8 @@ extension TimerStore {
     private static let relaunchDoublingsMax: Int32 = 7
     /// The number of transfers of a run that one look at it examines, at least 2.
     static let drainedMax = 100
+    /// The number of transfers of an expired run that are cancelled before another run's.
+    package static let cancelledMax = 100
 
     /// Does what is due for runs: notes that a launch was accepted, announces deadlines, ends runs
     /// that were not accepted, have expired or have drained, and launches again what nobody has
@@ -204,47 +206,81 @@ extension TimerStore {
         is_draining = v.last_examined IS NOT NULL AND NOT (v.is_at_end AND r.is_drain_whole)
         """
 
-    /// Returns a page of the transfers that are to be cancelled with runs that have expired.
-    package func transfersToCancel() async throws(StoreError) -> [RunTransfer] {
-        try await database.fetch(
-            RunTransfer.self,
-            """
-            SELECT r.id AS run_id, r.tenant_id, l.task_id
-            FROM background_task_run r
-            LEFT JOIN LATERAL (
-                SELECT x.task_id FROM background_task_transfer x WHERE x.run_id = r.id
-                ORDER BY x.task_id LIMIT \(Self.turnMax)
-            ) l ON true
-            WHERE r.must_cancel LIMIT \(Self.turnMax)
-            """
-        )
+    /// Cancels transfers of runs that have expired, a page of each run at a time.
+    ///
+    /// Tenants take turns, as ``WaitingWork`` says: however many transfers one has linked, the runs of
+    /// the others wait for a page of it.
+    ///
+    /// - Parameter onCancelled: Called with the run of each page that was cancelled.
+    /// - Returns: whether there may be more.
+    /// - Throws: the first failure, if nothing was cancelled.
+    package func cancelTransfers(
+        onCancelled: (BackgroundTaskRunID) -> Void
+    ) async throws(StoreError) -> Bool {
+        let table: Query = "background_task_run"
+        return try await WaitingWork.advance(
+            inBatchesOf: WaitingWork.ownersMax,
+            nextTenant: { last throws(StoreError) in
+                let next = WaitingWork.selectTenant(
+                    of: table,
+                    by: "id",
+                    after: last,
+                    where: "w.must_cancel"
+                )
+                return try await database.run(next).first?.tenant("tenant_id")
+            },
+            { (tenant: TenantID, last: ExpiredRun?) throws(StoreError) in
+                let rows = try await database.run(
+                    """
+                    SELECT w.id FROM \(table) w
+                    WHERE w.must_cancel
+                        AND \(WaitingWork.isOwner(of: tenant, by: "id", after: last?.id))
+                    ORDER BY w.tenant_id, w.id LIMIT \(WaitingWork.ownersMax)
+                    """
+                )
+                return try rows.map { row throws(StoreError) in
+                    ExpiredRun(tenant: tenant, id: try row.decode("id"))
+                }
+            },
+            part: { run throws(StoreError) in
+                let count = try await cancelTransfers(of: run)
+                onCancelled(BackgroundTaskRunID(run.id))
+                return count
+            }
+        ) > 0
     }
 
-    /// Forgets transfers that were cancelled with their runs, and that the runs had any to cancel
-    /// once none is left.
-    package func forgetTransfers(_ transfers: [RunTransfer]) async throws(StoreError) {
-        let runs = Array(Set(transfers.map(\.run.uuid)))
-        let tasks = transfers.compactMap(\.task?.uuid)
+    /// A run whose transfers are to be cancelled.
+    private struct ExpiredRun {
+        let tenant: TenantID
+        let id: UUID
+    }
+
+    /// Cancels a page of a run's transfers and forgets them; after the last, forgets that it had any.
+    ///
+    /// - Returns: the number of transfers, and 1 for the run itself.
+    private func cancelTransfers(of run: ExpiredRun) async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            SELECT task_id FROM background_task_transfer WHERE run_id = \(run.id)
+            ORDER BY run_id, task_id LIMIT \(Self.cancelledMax)
+            """
+        )
+        let tasks = try rows.map { row throws(StoreError) in try row.task("task_id") }
+        for task in tasks {
+            _ = try await ControlStore(database).cancelTask(tenant: run.tenant, id: task)
+        }
         _ = try await database.run([
             """
             DELETE FROM background_task_transfer
-            WHERE run_id = ANY (\(runs)) AND task_id = ANY (\(tasks))
+            WHERE run_id = \(run.id) AND task_id = ANY (\(tasks.map(\.uuid)))
             """,
             """
             UPDATE background_task_run r SET must_cancel = false
-            WHERE r.id = ANY (\(runs)) AND r.must_cancel AND NOT EXISTS (
+            WHERE r.id = \(run.id) AND r.must_cancel AND NOT EXISTS (
                 SELECT 1 FROM background_task_transfer l WHERE l.run_id = r.id)
             """,
         ])
-    }
-}
-
-extension RunTransfer: RowDecodable {
-    init(_ row: StoredRow) throws(StoreError) {
-        self.init(
-            run: BackgroundTaskRunID(try row.decode("run_id")),
-            tenant: try row.tenant("tenant_id"),
-            task: try row.decodeIfPresent("task_id", as: UUID.self).map { TaskID($0) }
-        )
+        return tasks.count + 1
     }
 }

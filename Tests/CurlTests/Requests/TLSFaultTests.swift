@@ -49,6 +49,32 @@ struct TLSFaultTests {
         #expect(try await outcome(authority.issue(), options: old) == .tlsDisagreement)
     }
 
+    /// The server would choose the group, and a large one keeps the loop busy for seconds.
+    @Test func refusesServerThatChoosesTheGroupOfTheExchange() async throws {
+        let old = ["-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256"]
+        #expect(try await outcome(authority.issue(isRSA: true), options: old) == .tlsDisagreement)
+        let curves = ["-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"]
+        let server = try await TLSServer(
+            authority.issue(isRSA: true),
+            of: authority,
+            options: curves
+        )
+        let response = try await loop.fetch(request(server.url()), bodyMax: 10)
+        #expect(response.body == Array("ok".utf8))
+    }
+
+    /// It ends its own transfer, and not the process.
+    @Test func aKeyWithAPassphraseCannotBeUsed() async throws {
+        let own = try await authority.issue()
+        let server = try await TLSServer(authority.issue(), of: authority)
+        var request = request(server.url())
+        request.tls.clientCertificate = .init(
+            certificate: own.certificate,
+            key: try await authority.lockedKey(of: own)
+        )
+        #expect(await outcome(request) == .tlsFailure)
+    }
+
     /// In TLS 1.3, the server refuses when the client has ended its handshake.
     @Test(arguments: ["-tls1_2", "-tls1_3"], ["GET", "POST"])
     func serverThatWantsAnotherCertificateDoesNotAgree(

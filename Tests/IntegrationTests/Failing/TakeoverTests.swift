@@ -131,7 +131,7 @@ import TransferWire
         #expect(try await directory.verify().status == 0)
     }
 
-    @Test func aWorkerThatOnlySleptPublishesNothing() async throws {
+    @Test func aWorkerThatOnlySleptRenamesNothing() async throws {
         let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }

@@ -19,8 +19,8 @@ struct OrphanedRename {
         _ body: OriginBody,
         at path: String
     ) async throws {
-        fixture.origin.when("/published", .response(body: body))
-        _ = try await fixture.submit(fixture.origin.url("/published")) {
+        fixture.origin.when("/renamed", .response(body: body))
+        _ = try await fixture.submit(fixture.origin.url("/renamed")) {
             $0.destination = Destination(path: path, overwrite: false)
         }
         claim = try #require(try await fixture.stores.queue.claimAny(1, by: worker).first)

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferEngine
 import TransferModel
@@ -75,6 +76,24 @@ import TransferTestSupport
             let task = try await copy(fixture, from: source)
             #expect(task.failure?.code == .sourceMissing)
         }
+        #expect(received(fixture).isEmpty)
+    }
+
+    /// It would otherwise hold up every copy that is claimed with it, again and again.
+    @Test func aResultThatNamesNoFileIsMissing() async throws {
+        let fixture = try await fixture()
+        let download = try await fixture.submit(fixture.origin.url("/source"))
+        try await fixture.withEngine { _ in _ = try await fixture.ended(download) }
+        let aside = try await TestDatabase.current.connection()
+        _ = try await aside.execute("UPDATE outcome SET part_fence = NULL")
+        await aside.close()
+        let kept = try await fixture.stores.copies.keptResults(
+            of: [download],
+            tenant: fixture.tenant
+        )
+        try #require(kept.isEmpty)
+        let task = try await copy(fixture, from: download)
+        #expect(task.failure?.code == .sourceMissing)
         #expect(received(fixture).isEmpty)
     }
 }

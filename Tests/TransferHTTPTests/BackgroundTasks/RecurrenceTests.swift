@@ -125,6 +125,37 @@ import TransferWire
         }
     }
 
+    /// What is read can be submitted again.
+    @Test(arguments: ["", #", "time_zone": "UTC""#, #", "time_zone": "GMT""#])
+    func universalTimeIsNamedUTC(zone: String) async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let answer = try await server.request(
+                "refresh",
+                recurrence(#""cron": "@daily"\#(zone)"#)
+            )
+            #expect(answer.status == 201)
+            let document = try answer.json(BackgroundTaskRequestDocument.self)
+            #expect(document.recurrence?.timeZone == "UTC")
+            #expect(try await server.pending().map(\.recurrence?.timeZone) == ["UTC"])
+        }
+    }
+
+    /// The next 29 February that is a Sunday is that of 2060.
+    @Test func hasATimeWithinEightYears() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let answer = try await server.request(
+                "refresh",
+                #""earliest_begin_at": "2033-01-01T00:00:00Z", "#
+                    + recurrence(#""cron": "0 0 29 2 */7""#)
+            )
+            #expect(answer.status == 422)
+            #expect(answer.faults == ["/recurrence invalid_value"])
+            #expect(answer.text.contains("within eight years"))
+        }
+    }
+
     /// Its time could not be shown, nor anything that is listed beside it.
     @Test(arguments: [
         #""earliest_begin_at": "9999-12-31T23:59:59Z", "recurrence": {"every_seconds": 10, "#

@@ -190,13 +190,45 @@ import TransferWire
             )
             #expect(try answer.json(RunDocument.self).transfers == 1)
             try await clock.pass(31)
-            let transfers = try await server.stores.timers.transfersToCancel()
-            #expect(transfers.map(\.task) == [linked])
-            try await server.stores.timers.forgetTransfers(transfers)
-            let left = try await server.stores.timers.transfersToCancel()
-            #expect(left.isEmpty)
+            while try await server.stores.timers.cancelTransfers(onCancelled: { _ in }) {}
             #expect(try await server.run(run.id).state == "expired")
-            #expect(other != linked)
+            let tasks = server.stores.tasks
+            let ended = try await tasks.task(tenant: server.first.id, id: linked)
+            #expect(ended?.state == .cancelled)
+            let waiting = try await tasks.task(tenant: server.first.id, id: other)
+            #expect(waiting?.state == .queued)
+        }
+    }
+
+    /// However many another one has.
+    @Test func theTransfersOfARunWaitForOnePageOfAnothers() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            var runs: [UUID] = []
+            let connection = try await TestDatabase.current.connection()
+            for _ in 0..<2 {
+                let run = try await server.launch(
+                    "refresh",
+                    #""cancels_transfers_at_expiry": true"#
+                )
+                let id = try #require(UUID(uuidString: run.id))
+                runs.append(id)
+                // Of tasks that are gone, as after their retention.
+                _ = try await connection.execute(
+                    """
+                    INSERT INTO background_task_transfer (run_id, task_id)
+                    SELECT \(id), gen_random_uuid()
+                    FROM generate_series(1, \(TimerStore.cancelledMax + 1))
+                    """
+                )
+                try await clock.pass(31)
+            }
+            var pages: [UUID] = []
+            while try await server.stores.timers.cancelTransfers(onCancelled: { run in
+                pages.append(run.uuid)
+            }) {}
+            #expect(pages.count == 4 && Set(pages.prefix(2)) == Set(runs))
         }
     }
 

@@ -208,7 +208,10 @@ import TransferWire
             let body = #"{"name": "upload", "id": "0192f3a0-0000-7000-8000-000000000001"}"#
             #expect(try await server.send("POST", "/v1/assertions", body).status == 201)
             #expect(try await server.send("POST", "/v1/assertions", body).status == 200)
-            #expect(try await server.held().count == 1)
+            let renamed = body.replacing("upload", with: "sync")
+            let other = try await server.send("POST", "/v1/assertions", renamed)
+            #expect(other.code == .identifierTaken)
+            #expect(try await server.held().map(\.name) == ["upload"])
             let foreign = try await server.send("POST", "/v1/assertions", body, as: server.second)
             #expect(foreign.code == .identifierTaken)
             #expect(foreign.detail?.contains("another UUID") == true)

@@ -28,6 +28,7 @@ import Testing
         ("5/20 8 * * *", "2026-11-24T08:05:00Z", ["2026-11-24T08:25:00Z", "2026-11-24T08:45:00Z"]),
         ("0 0 * * MON-WED", "2026-11-25T00:00:00Z", ["2026-11-30T00:00:00Z"]),
         ("0 0 * * 7", "2026-11-24T00:00:00Z", ["2026-11-29T00:00:00Z", "2026-12-06T00:00:00Z"]),
+        ("0 0 * * 7/2", "2026-11-24T00:00:00Z", ["2026-11-29T00:00:00Z", "2026-12-06T00:00:00Z"]),
         (
             "0 0 13 * FRI", "2026-11-24T00:00:00Z",
             [
@@ -157,6 +158,19 @@ import Testing
             _ = try CronExpression(text)
         } throws: { error in
             (error as? CronExpression.SyntaxError)?.offset == offset
+        }
+    }
+
+    @Test(arguments: [0...59, 0...23, 1...31, 1...12, 0...7].enumerated().map { ($0, $1) })
+    func everyNumberMayHaveEveryStep(field: Int, numbers: ClosedRange<Int>) {
+        var fields = ["*", "*", "*", "*", "*"]
+        for number in 0...60 {
+            for step in 0...60 {
+                fields[field] = "\(number)/\(step)"
+                let isValid = numbers.contains(number) && (1...numbers.upperBound).contains(step)
+                let cron = try? CronExpression(fields.joined(separator: " "))
+                #expect((cron != nil) == isValid, "\(fields)")
+            }
         }
     }
 

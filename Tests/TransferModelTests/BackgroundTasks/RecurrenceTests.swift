@@ -25,6 +25,15 @@ import Testing
         #expect(found?.formatted(.iso8601) == first)
     }
 
+    /// Also in a year in which a date is not known to the microsecond.
+    @Test(arguments: ["2026-12-05T06:00:00Z", "9998-12-05T06:00:00Z"])
+    func aFractionOfASecondIsTooEarly(time: String) throws {
+        let time = try Date(time, strategy: .iso8601)
+        let daily = try Self.daily()
+        #expect(daily.first(earliest: time, now: time - 86_400) == time)
+        #expect(daily.first(earliest: time + 0.9, now: time - 86_400) == time + 86_400)
+    }
+
     /// A later time could not be written.
     @Test func noOccurrenceIsBeyondTheYear9999() throws {
         let now = try Date("9999-12-31T23:59:00Z", strategy: .iso8601)

@@ -92,6 +92,43 @@ import TransferTestSupport
         }
     }
 
+    /// Nor can someone who has no key have one show what no client has given.
+    @Test(arguments: [false, true])
+    func aSecretThatIsNotSealedIsNotBelieved(isMarkedAsPlain: Bool) async throws {
+        let marker = isMarkedAsPlain ? "\u{0}sealed\u{0}\u{0}" : ""
+        let plain = Array("\(marker){\"main\":\"theirs\"}".utf8)
+        for column in ["secret", "access_token"] {
+            let forged = try await refreshed(column).credential.id
+            _ = try await fixture.aside.execute(
+                """
+                UPDATE credential SET
+                    secret = CASE \(column) WHEN 'secret' THEN \(plain) ELSE secret END,
+                    access_token = CASE \(column)
+                        WHEN 'access_token' THEN \(plain) ELSE access_token END
+                WHERE id = \(forged.uuid)
+                """
+            )
+            await #expect(throws: StoreError.self, "\(column)") {
+                try await stores.credentials.storedCredential(forged)
+            }
+        }
+    }
+
+    /// It is replaced by a refresh, which needs the secrets alone.
+    @Test func anExpiredAccessTokenNeedNotOpen() async throws {
+        let id = try await refreshed("login").credential.id
+        let damaged = Array("\u{0}sealed\u{0}".utf8)
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE credential SET access_token = \(damaged),
+                access_expires_at = now() - interval '1 s'
+            """
+        )
+        let stored = try #require(try await stores.credentials.storedCredential(id))
+        #expect(stored.secrets == Self.secrets)
+        #expect(stored.accessToken == nil)
+    }
+
     @Test func whatAClientAnswersIsSealedAndOpensForItsTasks() async throws {
         let origin = Origin(scheme: "https", host: "origin.test", port: 443)
         let id = try await fixture.submit()[0]

@@ -80,6 +80,23 @@ import TransferTestSupport
         #expect(again.renewed[.credentials] == 0)
     }
 
+    /// Once sealed, it would be believed.
+    @Test(arguments: ["secret", "access_token"])
+    func whatACredentialHoldsUnsealedIsNotSealed(column: String) async throws {
+        let plain = Array(#"{"main":"theirs"}"#.utf8)
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE credential SET
+                secret = CASE \(column) WHEN 'secret' THEN \(plain) ELSE secret END,
+                access_token = CASE \(column) WHEN 'access_token' THEN \(plain) END
+            """
+        )
+        let outcome = try await store.rewrap(pagesOf: 10)
+        #expect(outcome.renewed[.credentials] == 0)
+        #expect(outcome.unreadable == 1)
+        #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [oldBox.sealingKeyName])
+    }
+
     @Test func anOlderKeyThatIsStillNeededIsNotForgotten() async throws {
         _ = try await fixture.aside.execute(
             """

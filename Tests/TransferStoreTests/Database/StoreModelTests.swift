@@ -27,9 +27,9 @@ private struct StoreModelRun {
     /// The state of each task, changed by the code's state table alone.
     private var states: [TaskID: TransferState] = [:]
     private var order: [TaskID] = []
-    /// The attempts of the live worker, and which of them are published.
+    /// The attempts of the live worker, and which of them have begun their renames.
     private var claims: [TaskID: TaskClaim] = [:]
-    private var published: Set<TaskID> = []
+    private var begun: Set<TaskID> = []
     private var worker: WorkerIdentity
 
     init(fixture: StoreFixture, seed: UInt64) {
@@ -65,12 +65,12 @@ private struct StoreModelRun {
 
     /// Ends everything, so that the last generation ends too.
     mutating func drain() async throws {
-        for id in order where states[id]?.isTerminal == false && !published.contains(id) {
+        for id in order where states[id]?.isTerminal == false && !begun.contains(id) {
             _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             move(id, .cancelled)
         }
-        try await fixture.end(published.compactMap { claims[$0] }, .completed)
-        for id in published { move(id, .completed) }
+        try await fixture.end(begun.compactMap { claims[$0] }, .completed)
+        for id in begun { move(id, .completed) }
         try await compare()
         #expect(try await fixture.events().last?.kind == .sessionEventsFinished)
     }
@@ -83,7 +83,7 @@ private struct StoreModelRun {
         states[id] = next
         if next != .running {
             claims[id] = nil
-            published.remove(id)
+            begun.remove(id)
         }
     }
 
@@ -113,15 +113,15 @@ private struct StoreModelRun {
     }
 
     private mutating func beginRenames() async throws {
-        guard let claim = pick(claims.keys.filter { !published.contains($0) }) else { return }
+        guard let claim = pick(claims.keys.filter { !begun.contains($0) }) else { return }
         #expect(try await fixture.beginRenames([claim]) == [claim.task])
-        published.insert(claim.task)
+        begun.insert(claim.task)
     }
 
     private mutating func end() async throws {
         guard let claim = pick(Array(claims.keys)) else { return }
         let choices: [(AttemptOutcome, TransferEvent)] =
-            published.contains(claim.task)
+            begun.contains(claim.task)
             ? [(.completed, .completed), (.failed(StoreFixture.failure), .failed)]
             : [
                 (.fetched(StoreFixture.result, part: claim.fence), .completed),
@@ -137,7 +137,7 @@ private struct StoreModelRun {
     private mutating func cancel() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
         let task = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
-        if !state.isTerminal, !published.contains(id) { move(id, .cancelled) }
+        if !state.isTerminal, !begun.contains(id) { move(id, .cancelled) }
         #expect(task?.state == states[id])
     }
 
@@ -160,7 +160,7 @@ private struct StoreModelRun {
     private mutating func suspend() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
         let task = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id).task
-        if state.after(.suspended) != nil, !published.contains(id) { move(id, .suspended) }
+        if state.after(.suspended) != nil, !begun.contains(id) { move(id, .suspended) }
         #expect(task?.state == states[id])
     }
 
@@ -194,9 +194,9 @@ private struct StoreModelRun {
             silentFor: .seconds(600),
             identity: successor
         )
-        #expect(Set(takeover.pendingRenames.map(\.task)) == published)
+        #expect(Set(takeover.pendingRenames.map(\.task)) == begun)
         #expect(
-            Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(published)
+            Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(begun)
         )
         let old = Array(claims.values)
         #expect(try await fixture.end(old, .released).isEmpty)

@@ -102,7 +102,7 @@ extension ScaleWorld {
             SELECT k, k + \(firstOfLarge) AS n, \(taskID("k + \(firstOfLarge)")) AS id,
                 \(sessionID("0")) AS session_id, (k + \(firstOfLarge)) % 50 AS host_key,
                 CASE WHEN k % 100 = 69 AND k < \(Int64(Self.running)) * 100 THEN 'running'
-                    WHEN k % 100 = 68 AND k < \(Int64(Self.published)) * 100 THEN 'published'
+                    WHEN k % 100 = 68 AND k < \(Int64(Self.renames)) * 100 THEN 'rename'
                     WHEN k % 100 < 70 THEN 'queued' WHEN k % 100 < 80 THEN 'suspended'
                     WHEN k % 100 < 84 THEN 'scheduled' WHEN k % 100 < 88 THEN 'retry'
                     WHEN k % 100 < 92 THEN 'offline' WHEN k % 100 < 95 THEN 'begin'
@@ -190,7 +190,7 @@ extension ScaleWorld {
                 set_byte(uuid_send(id), 15, get_byte(uuid_send(id), 15) & 128), 1, \(Self.time),
                 ARRAY[id], ARRAY[\(fence)], '{200}', '{42}', '{""}', '{1}',
                 '{1}', ~(0::bit(32)) >> 1
-                """, where: "place = 'published'"))
+                """, where: "place = 'rename'"))
             """,
             """
             INSERT INTO partial (

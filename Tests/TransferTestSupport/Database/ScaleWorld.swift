@@ -16,7 +16,7 @@ package struct ScaleWorld: Sendable {
     package static let generations = 11
     /// The numbers of attempts and of pending renames of the whole fleet.
     static let running = 300
-    static let published = 20
+    static let renames = 20
 
     /// The tenant that owns everything in it.
     package let tenant: TenantID

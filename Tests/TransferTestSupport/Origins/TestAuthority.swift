@@ -53,18 +53,21 @@ package final class TestAuthority: Sendable {
     ///   - names: subject alternative names as `openssl` writes them, such as `DNS:localhost`.
     ///   - days: the days until it expires; negative for an expired one.
     ///   - isSelfSigned: whether it is signed by itself rather than by the authority.
+    ///   - isRSA: whether its key is one of RSA, which older ways of exchanging keys need.
     /// - Returns: the certificate and a new key.
     /// - Throws: ``Failure``, or an error of the file system.
     package func issue(
         names: String = "IP:127.0.0.1,DNS:localhost",
         days: Int = 2,
-        isSelfSigned: Bool = false
+        isSelfSigned: Bool = false,
+        isRSA: Bool = false
     ) async throws -> Certificate {
         let stem = UUID().uuidString
         let (request, key, pem) = ("\(stem).csr", "\(stem).key", "\(stem).pem")
         try await Self.openssl(
             in: folder,
-            ["req", "-new", "-subj", "/CN=Test", "-keyout", key, "-out", request] + Self.newKey
+            ["req", "-new", "-subj", "/CN=Test", "-keyout", key, "-out", request]
+                + (isRSA ? ["-newkey", "rsa:2048", "-nodes"] : Self.newKey)
         )
         try folder.write("subjectAltName=\(names)\n", to: "\(stem).ext")
         let signer =
@@ -83,6 +86,21 @@ package final class TestAuthority: Sendable {
             certificate: try Self.bytes(certificatePath),
             key: try Self.bytes(keyPath)
         )
+    }
+
+    /// Returns a certificate's key in PEM, locked by a passphrase.
+    ///
+    /// - Throws: ``Failure``, or an error of the file system.
+    package func lockedKey(of certificate: Certificate) async throws -> [UInt8] {
+        let locked = "\(UUID().uuidString).key"
+        try await Self.openssl(
+            in: folder,
+            [
+                "pkey", "-aes128", "-passout", "pass:secret", "-in", certificate.keyPath, "-out",
+                locked,
+            ]
+        )
+        return try Self.bytes("\(folder.path)/\(locked)")
     }
 
     /// Returns the environment of `openssl`, with as little of ours as possible.
