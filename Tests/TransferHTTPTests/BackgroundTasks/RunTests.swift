@@ -212,6 +212,7 @@ import TransferWire
                     "refresh",
                     #""cancels_transfers_at_expiry": true"#
                 )
+                try await server.change(run.id, "accept")
                 let id = try #require(UUID(uuidString: run.id))
                 runs.append(id)
                 // Of tasks that are gone, as after their retention.
@@ -228,7 +229,8 @@ import TransferWire
             while try await server.stores.timers.cancelTransfers(onCancelled: { run in
                 pages.append(run.uuid)
             }) {}
-            #expect(pages.count == 4 && Set(pages.prefix(2)) == Set(runs))
+            #expect(pages.count == 4)
+            #expect(Set(pages.prefix(2)) == Set(runs))
         }
     }
 
