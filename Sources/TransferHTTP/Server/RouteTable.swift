@@ -66,24 +66,12 @@ struct RouteTable: Sendable {
     /// The router leaves empty segments out, so that a name that is empty by mistake would make the
     /// path that of something larger: no path that has one is known here, nor routed.
     func entry(of path: String) -> Entry? {
-        let bytes = Array(path.utf8)
-        let ends = Self.segmentEnds(of: bytes)
-        return entries[ends.count]?.first { entry in
-            var start = 0
-            for (expected, end) in zip(entry.segments, ends) {
-                let found = bytes[start..<end]
-                guard expected.map(found.elementsEqual) ?? !found.isEmpty else { return false }
-                start = end + 1
+        let segments = Self.segments(of: path)
+        return entries[segments.count]?.first { entry in
+            zip(entry.segments, segments).allSatisfy { expected, found in
+                expected.map { found.elementsEqual($0) } ?? !found.isEmpty
             }
-            return true
         }
-    }
-
-    /// Returns where the segments of a path end, which are as many as ``segments(of:)``.
-    private static func segmentEnds(of path: [UInt8]) -> [Int] {
-        var ends = path.indices.filter { path[$0] == UInt8(ascii: "/") }
-        ends.append(path.count)
-        return ends
     }
 
     /// Returns the segments of a path, of which that before the first slash is empty.
