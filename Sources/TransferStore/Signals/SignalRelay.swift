@@ -146,27 +146,25 @@ package final class SignalRelay: Sendable {
         upon wakeups: AsyncStream<Void>,
         _ wakeup: AsyncStream<Void>.Continuation
     ) async {
-        var pause = Self.pauseMin
-        var isRefused = false
+        let backoff = Backoff(base: Self.pauseMin, limit: Self.pauseMax)
+        var refusalCount = 0
         for await _ in wakeups {
             var rest = Self.sendInterval
             do throws(PostgresError) {
                 try await sendPending(over: connection)
-                if isRefused { logger.info("signals are sent to other instances again") }
-                isRefused = false
-                pause = Self.pauseMin
+                if refusalCount > 0 { logger.info("signals are sent to other instances again") }
+                refusalCount = 0
             } catch {
                 // Otherwise the connection has ended, which the caller handles.
                 guard error.code == .server else { return }
-                if !isRefused {
+                if refusalCount == 0 {
                     logger.warning(
                         "signals are not sent to other instances, which poll instead",
                         metadata: ["error": "\(error)"]
                     )
                 }
-                isRefused = true
-                rest = pause
-                pause = min(pause * 2, Self.pauseMax)
+                refusalCount += 1
+                rest = backoff.delay(failureCount: refusalCount)
                 wakeup.yield()
             }
             do { try await Task.sleep(for: rest) } catch { return }
