@@ -149,7 +149,7 @@ struct HeldDelivery: Sendable {
         self.isCurrent = isCurrent
         if isCurrent {
             certainCursor = cursor
-            passableThrough = max(cursor, position ?? cursor)
+            passableThrough = max(passableThrough, position ?? cursor)
         }
         self.askedAt = askedAt ?? now
         answeredAt = now

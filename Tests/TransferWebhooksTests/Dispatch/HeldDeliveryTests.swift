@@ -123,6 +123,8 @@ import TransferModel
         #expect(held.certainCursor == 5)
         _ = held.took(message(7), sent, at: start, recordInterval: interval)
         #expect(held.certainCursor == 7)
+        // A later answer takes nothing of that back.
+        held.asked(isCurrent: true, at: start)
         held.passed(9)
         #expect(held.certainCursor == 9)
         held.passed(10)
