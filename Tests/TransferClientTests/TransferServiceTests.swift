@@ -176,7 +176,16 @@ import TransferWire
         }
         try await unread.service().invalidateSession("s")
         #expect(unread.requests.map { $0.header("If-Match") } == [nil, nil])
-        let absent = ScriptedTransport { _ in .problem(.unknownSession) }
+        // Nothing was ended by a request that only reads, though its response was lost.
+        let isFirst = Mutex(true)
+        let absent = ScriptedTransport { _ throws(TransportFailure) in
+            let isLost = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if isLost { throw TransportFailure(.broken, "reset") }
+            return .problem(.unknownSession)
+        }
         let error = await #expect(throws: TransferError.self) {
             try await absent.service().invalidateSession("s")
         }

@@ -124,8 +124,10 @@ extension TransferService {
                     fraction: .random(in: 0...1)
                 )
                 guard let delay else { throw error }
-                // What any request may be repeated after has not been done.
-                if !RetryPolicy.isCurable(error, isRepeatable: false) { hasLostResponse = true }
+                // What any request may be repeated after has not been done, and a GET does nothing.
+                if request.method != "GET", !RetryPolicy.isCurable(error, isRepeatable: false) {
+                    hasLostResponse = true
+                }
                 try await Self.pause(delay)
             }
         }
