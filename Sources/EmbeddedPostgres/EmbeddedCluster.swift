@@ -47,8 +47,8 @@ package struct EmbeddedCluster: Sendable {
 
     /// Starts the server again if it was killed; does nothing if it runs.
     ///
-    /// Unlike ``start(in:settings:logger:)`` it never creates a cluster: an empty one would take
-    /// the place of one whose disk is not mounted.
+    /// It never creates a cluster: an empty one would take the place of one whose disk is not
+    /// mounted.
     package func revive() async throws(EmbeddedPostgresError) {
         try await onOwnThread { () throws(EmbeddedPostgresError) in
             try server.requireData()

@@ -6,8 +6,8 @@ struct AttemptStatus {
     var expected: Int64?
     var sent: Int64 = 0
     var toSend: Int64?
-    /// The bytes that the source of a copy has sent, which count towards rates as those that are
-    /// sent on do.
+    /// How much of a copy's body its source has sent, with the bytes before the first that was
+    /// asked for; it counts towards limits of rates as what is sent on does.
     var copied: Int64 = 0
     /// The bytes of ``sent`` that the origin had before the attempt.
     var skipped: Int64 = 0
@@ -18,6 +18,6 @@ struct AttemptStatus {
     /// The file from which a later attempt may resume; nil as long as resuming would not pay off.
     var checkpoint: PartialDownload?
 
-    /// The bytes that count towards rates.
+    /// The bytes that count towards limits of rates, though not towards the rate that is shown.
     var moved: Int64 { received + sent + copied }
 }

@@ -65,8 +65,8 @@ extension CurlRequest {
     ) {
         self.cookies = cookies
         decodesBody = claim.options.decompresses ?? false
-        // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3); libcurl names the
-        // codings that it decodes.
+        // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3); a request whose
+        // body is decoded offers codings by itself.
         let codings = decodesBody ? [] : [("accept-encoding", "identity")]
         for field in [("user-agent", userAgent)] + codings
         where !headers.contains(where: { $0.name.lowercased() == field.0 }) {

@@ -52,7 +52,7 @@ package struct TransferAPI: Sendable {
     ///     nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
-    ///   - polls: where requests wait; a caller that changes something in this instance signals it.
+    ///   - polls: where requests wait; a caller that changes something here signals them.
     ///   - readers: how many may wait for events, and how streams behave.
     ///   - connections: those of the server that answers, with their bounds.
     ///   - presence: told which tenants have requests.

@@ -61,7 +61,8 @@ package struct Recurrence: Equatable, Sendable {
     }
 
     /// Returns the occurrence after `occurrence`, and, unless all missed ones are wanted, after
-    /// `now`; nil if there is none by the end of year 9999.
+    /// `now`; nil if there is none by the end of year 9999, or, of a cron expression, within eight
+    /// years.
     package func next(after occurrence: Date, now: Date) -> Date? {
         let base = missed == .all ? occurrence : max(occurrence, now)
         switch rule {

@@ -94,7 +94,7 @@ extension PartStore {
         let tasks = resumptions.map(\.task.uuid)
         let rows = try await database.run([
             AttemptRuns.separate(resumptions.map(\.task), resumptions.map(\.fence)),
-            // An update locks in the order of its plan, and ends in that of the tasks.
+            // An update locks in the order of its plan, but whoever ends attempts in that of tasks.
             AttemptRuns.lockRows(of: resumptions.map(\.task)),
             Database.TransactionSetting.plannedAnew.query,
             """

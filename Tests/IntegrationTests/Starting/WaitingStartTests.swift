@@ -1,6 +1,8 @@
+import ArgumentParser
 import ChildProcess
 import Foundation
 import Glibc
+import Logging
 import Postgres
 import Testing
 import TransferStore
@@ -130,6 +132,23 @@ import TransferWire
         #expect(told == [true, false, true, false, true])
         #expect(!revival.isDue(at: start + .seconds(4)))
         #expect(revival.isDue(at: start + .seconds(5)))
+    }
+
+    @Test func aPrivateServerThatIsKilledDuringTheStartIsStartedAgain() async throws {
+        let directory = try DataDirectory()
+        var reader = SettingsReader(environment: [:])
+        let location = DatabaseLocation(try DatabaseOptions.parse(directory.options), &reader)
+        let logger = Logger(label: "start") { _ in SwiftLogNoOpLogHandler() }
+        let server = try await DatabaseServer.open(location, logger: logger)
+        let process = try #require(directory.databaseServer)
+        kill(process, SIGKILL)
+        try await eventually("the server is gone") { !directory.isAlive(process) }
+        let patience = StartPatience(monitor: HealthMonitor(), logger: logger, server: server)
+        try await patience.outwait {
+            try await server.withConnection { _ = try await $0.execute("SELECT 1") }
+        }
+        #expect(directory.databaseServer != process)
+        await server.close()
     }
 
     @Test func endsInOrderWhileItWaits() async throws {

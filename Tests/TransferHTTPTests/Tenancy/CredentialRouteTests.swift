@@ -120,6 +120,13 @@ import TransferWire
             "/certificate invalid_value, /private_key invalid_value"
         ),
         (
+            #"""
+            {"kind": "client_certificate", "certificate": "no", "private_key":
+             "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END PRIVATE KEY-----"}
+            """#,
+            "/certificate invalid_value, /private_key invalid_value"
+        ),
+        (
             """
             {"kind": "oauth2_refresh_token", "token_url": "http://login.example/",
              "client_id": "a", "refresh_token": "b"}
