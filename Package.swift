@@ -38,7 +38,10 @@ let structuredFields: Target.Dependency = .product(
 let tls: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 
 let wire: Target.Dependency = .product(name: "TransferWire", package: "transferd-client")
-let webhooks: Target.Dependency = .product(name: "StandardWebhooks", package: "transferd-client")
+let standardWebhooks: Target.Dependency = .product(
+    name: "StandardWebhooks",
+    package: "transferd-client"
+)
 let client: Target.Dependency = .product(name: "TransferClient", package: "transferd-client")
 let clientTransport: Target.Dependency = .product(
     name: "TransferURLSession",
@@ -89,7 +92,8 @@ let package = Package(
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"])]
         ),
-        // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
+        // One thread with an epoll set, timers and a mailbox, the executor of what is confined to
+        // it; the pauses between tries.
         .target(name: "PollLoop", dependencies: ["CLinux", heap], swiftSettings: swiftSettings),
         // The threads that run all tasks which are confined to no executor.
         .target(
@@ -120,7 +124,7 @@ let package = Package(
         // Pure values: sessions, tasks, events, policies and their state machines.
         .target(
             name: "TransferModel",
-            dependencies: [webhooks, crypto, structuredFields],
+            dependencies: [standardWebhooks, crypto, structuredFields],
             swiftSettings: swiftSettings
         ),
         // Seals the secrets that the database keeps.
@@ -133,7 +137,8 @@ let package = Package(
         .target(
             name: "TransferStore",
             dependencies: [
-                "TransferModel", "TransferSecrets", "Postgres", webhooks, crypto, logging,
+                "TransferModel", "TransferSecrets", "Postgres", "PollLoop", standardWebhooks,
+                crypto, logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -145,12 +150,12 @@ let package = Package(
         ),
         // Counters and histograms, the list of all metrics, and Prometheus' text form.
         .target(name: "TransferMetrics", swiftSettings: swiftSettings),
-        // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
+        // Claims tasks, transfers and completes them; rescues those of dead workers.
         .target(
             name: "TransferEngine",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferContainer", "TransferMetrics", "Curl",
-                "CLinux", "PollLoop", heap, logging, lifecycle,
+                "TransferModel", "TransferStore", "TransferContainer", "TransferMetrics", wire,
+                "Curl", "PollLoop", heap, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -158,8 +163,8 @@ let package = Package(
         .target(
             name: "TransferWebhooks",
             dependencies: [
-                "TransferModel", "TransferStore", wire, webhooks, "TransferMetrics", "Curl",
-                "CLinux", crypto, logging, lifecycle,
+                "TransferModel", "TransferStore", wire, standardWebhooks, "TransferMetrics", "Curl",
+                "CLinux", "PollLoop", crypto, logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -169,7 +174,7 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferStore", wire, "TransferWebhooks",
                 "TransferContainer", "TransferMetrics", "CLinux", "PollLoop",
-                webhooks, crypto, deque, hummingbird, tls, lifecycle, logging,
+                standardWebhooks, crypto, deque, hummingbird, tls, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -189,7 +194,7 @@ let package = Package(
             name: "transferctl",
             dependencies: [
                 .target(name: "CLinux", condition: .when(platforms: [.linux])), client, wire,
-                webhooks, argumentParser, hummingbird, logging, unixSignals,
+                standardWebhooks, argumentParser, hummingbird, logging, unixSignals,
             ],
             swiftSettings: swiftSettings
         ),
@@ -197,7 +202,7 @@ let package = Package(
         .executableTarget(
             name: "transferd-demo",
             dependencies: [
-                "ChildProcess", client, wire, webhooks, argumentParser, crypto, hummingbird,
+                "ChildProcess", client, wire, standardWebhooks, argumentParser, crypto, hummingbird,
                 lifecycle, logging,
             ],
             path: "Sources/TransferDemo",
@@ -206,7 +211,9 @@ let package = Package(
         // A service whose work transferd schedules, as in the guide to BGTaskScheduler.
         .executableTarget(
             name: "color-feed",
-            dependencies: [client, wire, webhooks, clientRoutes, argumentParser, hummingbird],
+            dependencies: [
+                client, wire, standardWebhooks, clientRoutes, argumentParser, hummingbird,
+            ],
             path: "Examples/ColorFeed",
             swiftSettings: swiftSettings
         ),
@@ -235,7 +242,7 @@ let package = Package(
             name: "TransferTestSupport",
             dependencies: [
                 "ChildProcess", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferContainer",
-                "TransferModel", "TransferStore", "TransferWebhooks", client, wire, crypto, logging,
+                "TransferModel", "TransferStore", client, wire, crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
@@ -262,7 +269,7 @@ let package = Package(
             "TransferSecrets",
             "TransferModel",
             "Postgres",
-            webhooks,
+            standardWebhooks,
             logging
         ),
         testTarget("TransferSecrets", "TransferModel"),
@@ -286,7 +293,7 @@ let package = Package(
             "TransferModel",
             "TransferStore",
             wire,
-            webhooks,
+            standardWebhooks,
             "Curl",
             "Postgres",
             crypto,
@@ -300,13 +307,13 @@ let package = Package(
         ),
         .testTarget(
             name: "StandardWebhooksTests",
-            dependencies: [webhooks],
+            dependencies: [standardWebhooks],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                client, clientTransport, clientRoutes, wire, webhooks, hummingbird,
+                client, clientTransport, clientRoutes, wire, standardWebhooks, hummingbird,
                 "TransferTestSupport",
             ],
             swiftSettings: swiftSettings
@@ -337,8 +344,8 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
-                client, clientTransport, clientRoutes, webhooks, hummingbird,
-                "TransferWebhooks", "ChildProcess", "FaultProxy", "Postgres",
+                client, clientTransport, clientRoutes, standardWebhooks, hummingbird,
+                "ChildProcess", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
             exclude: ["Page/browser"],
@@ -348,7 +355,7 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "transferd", "TransferTestSupport", wire, webhooks,
+                "transferd", "TransferTestSupport", wire, standardWebhooks,
                 "ChildProcess", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
                 "TransferModel", logging,
             ],
@@ -358,8 +365,8 @@ let package = Package(
         .testTarget(
             name: "ScaleTests",
             dependencies: [
-                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", webhooks,
-                logging,
+                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres",
+                standardWebhooks, logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -22,10 +22,7 @@ struct GuardCost {
     private static let parts = [
         (
             "keys",
-            [
-                "Authenticator", "PresentedKey", "KnownKeys", "KeyWatch", "WrongKeyThrottle",
-                "RouteScopes",
-            ]
+            ["Authenticator", "PresentedKey", "KnownKeys", "KeyWatch", "WrongKeyThrottle"]
         ),
         (
             "egress guard",

@@ -1069,6 +1069,7 @@ CREATE UNIQUE INDEX pause_by_scope ON pause USING btree (COALESCE((tenant_id)::t
 CREATE INDEX rename_run_by_session ON rename_run USING btree (session_id, block);
 CREATE INDEX result_hold_by_source ON result_hold USING btree (source_task_id);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
+CREATE INDEX resume_data_by_size ON resume_data USING btree (tenant_id, bytes_durable DESC);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE INDEX session_by_client ON session USING btree (((client || ''::text)), tenant_id, id);

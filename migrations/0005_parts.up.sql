@@ -16,8 +16,8 @@ CREATE TABLE partial (
     bytes_total bigint NOT NULL CHECK (bytes_total > 0),
     -- The value of If-Range (RFC 9110 §13.1.5).
     validator text NOT NULL CHECK (octet_length(validator) BETWEEN 2 AND 255),
-    -- Which bytes are there, when the file was fetched in segments; NULL for one that was written
-    -- from its start: its size says which.
+    -- Which bytes are there, when the file is fetched in segments or may yet be: its mark tells
+    -- whether these count, or its size. NULL for one that is written from its start.
     ranges int8multirange,
     -- The coding of the bytes, as Content-Encoding named it; NULL for none.
     coding text CHECK (octet_length(coding) BETWEEN 1 AND 255),
@@ -65,6 +65,9 @@ CREATE INDEX resume_data_by_fence ON resume_data (part_fence);
 -- Serves the questions about what tasks left for others; what failed ones left for themselves, which
 -- may be as much as there are tasks, is not read for these.
 CREATE INDEX resume_data_for_others ON resume_data (source_task_id) WHERE id <> source_task_id;
+
+-- Serves the sum of what a tenant keeps, the largest first.
+CREATE INDEX resume_data_by_size ON resume_data (tenant_id, bytes_durable DESC);
 
 -- Bytes that clients have brought, or were promised room for, for uploads. A row goes after the file.
 CREATE TABLE staged_body (

@@ -137,7 +137,8 @@ CREATE TABLE background_task_run (
     cancels_transfers boolean NOT NULL,
     completes_with_transfers boolean NOT NULL,
     -- How far the look at the transfers of a run that completes with them has got: this one is
-    -- outstanding, or is the last that was examined.
+    -- outstanding, or is the last that was examined. Of one that has expired, the last that was
+    -- cancelled.
     drained_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
     -- Whether none was outstanding since that look began with the first of them, and whether one of
     -- them has not completed.

@@ -66,21 +66,22 @@ extension Container {
 
     /// Returns the names in the directory of all tenants.
     package func folders() throws(StorageError) -> [String] {
-        let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0, let stream = fdopendir(descriptor) else {
-            throw StorageError(operation: "opendir", errno: errno)
-        }
+        let stream = try DirectoryStream.open(".", in: root)
         defer { closedir(stream) }
         var names: [String] = []
         while let item = readdir(stream) {
-            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    String(validatingCString: $0)
-                }
-            }
-            if let name, name != ".", name != ".." { names.append(name) }
+            if let name = DirectoryStream.text(of: item) { names.append(name) }
         }
         return names
+    }
+
+    /// Removes some of what is in a folder of a tenant, whatever it is, and the folder after the
+    /// last; a folder that is not there is no error.
+    ///
+    /// - Returns: whether nothing is left.
+    package func removeSome(of folder: String, max: Int) throws(StorageError) -> Bool {
+        var removal = FolderRemoval(of: folder, root: root)
+        return try removal.removeSome(max: max)
     }
 
     /// Returns how long ago a file was written, by this machine's clock.
@@ -106,6 +107,14 @@ extension Container {
             return nil
         }
         return status
+    }
+}
+
+extension AbandonedPart {
+    /// The places at which the file may be.
+    package var places: [Container.Place] {
+        let own = ResultLocation.partPath(of: task, destination: destination, fence: fence)
+        return ([own] + [sourcePath].compactMap(\.self)).map { Container.Place($0, tenant: tenant) }
     }
 }
 
@@ -185,18 +194,4 @@ extension Container.Place {
 
     /// The first fence of the pack whose place this is.
     fileprivate var firstFence: Fence? { ResultLocation.firstFence(ofPack: pathOfTenant) }
-}
-
-extension Container {
-    /// Removes some of what is in a folder of a tenant, whatever it is, and the folder after the
-    /// last; a folder that is not there is no error.
-    ///
-    /// - Returns: whether nothing is left.
-    package func removeSome(
-        of folder: String,
-        max: Int
-    ) throws(StorageError) -> Bool {
-        var removal = FolderRemoval(of: folder, root: root)
-        return try removal.removeSome(max: max)
-    }
 }

@@ -23,7 +23,7 @@ extension Container {
         )
     }
 
-    // By faccessat(2): whether rights and mount allow writing to the directory of all tenants.
+    /// Whether rights and mount allow writing to the directory of all tenants, by faccessat(2).
     private var isWritable: Bool { faccessat(root, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
     /// Returns the space of the file system with the directories of all tenants.

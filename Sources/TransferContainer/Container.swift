@@ -284,6 +284,28 @@ package final class Container: Sendable {
         }
     }
 
+    /// Writes all of `bytes` to an open file from `offset` on, and tells of each piece once it is
+    /// written.
+    func writeAll(
+        _ bytes: UnsafeRawBufferPointer,
+        to descriptor: Int32,
+        at offset: Int64,
+        onWritten: (Range<Int64>) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest)
+            let start = offset + Int64(bytes.count - rest.count)
+            let count = pwrite(descriptor, piece.baseAddress, piece.count, off_t(start))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
+            }
+            rest = rest.dropFirst(count)
+            try onWritten(start..<start + Int64(count))
+        }
+    }
+
     /// Makes everything written to the container durable, also to file systems that are mounted
     /// beneath it.
     package func syncAll() throws(StorageError) { try fileSystems.sync() }

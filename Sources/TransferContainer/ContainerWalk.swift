@@ -1,6 +1,4 @@
-import CLinux
 import Glibc
-import TransferModel
 
 /// A walk through the files beneath a folder of a container, depth first, without following links.
 ///
@@ -46,13 +44,7 @@ package final class ContainerWalk {
                 levels.removeLast()
                 continue
             }
-            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    String(validatingCString: $0)
-                }
-            }
-            // A name that is not UTF-8 is none of ours.
-            guard let name, name != ".", name != ".." else { continue }
+            guard let name = DirectoryStream.text(of: item) else { continue }
             let path = "\(level.path)/\(name)"
             switch Int(item.pointee.d_type) {
             case Int(DT_DIR): enter(path)
@@ -67,13 +59,9 @@ package final class ContainerWalk {
     /// - Returns: whether it is a folder that can be read; any other is skipped.
     @discardableResult
     private func enter(_ path: String) -> Bool {
-        guard levels.count < Self.depthMax else { return false }
-        let descriptor = clinux_open_beneath(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
-        guard descriptor >= 0 else { return false }
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return false
-        }
+        guard levels.count < Self.depthMax,
+            let stream = try? DirectoryStream.open(path, in: root)
+        else { return false }
         levels.append(Level(path: path, stream: stream))
         return true
     }

@@ -1,11 +1,9 @@
-import CLinux
 import Glibc
 
 /// The removal of a folder of a container with everything in it: whatever the names are, however
 /// deep it goes, and without following links.
 ///
-/// Names are bytes, for Linux demands no encoding of them. Every call blocks; the removal belongs
-/// to its creator.
+/// Every call blocks; the removal belongs to its creator.
 struct FolderRemoval: ~Copyable {
     /// The maximum number of directories that are open at once.
     private static let openMax = 64
@@ -45,23 +43,12 @@ struct FolderRemoval: ~Copyable {
                 guard try leave() else { return false }
                 continue
             }
-            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1))
-                }
-            }
-            guard !Self.isLink(toItself: name) else { continue }
+            guard let name = DirectoryStream.name(of: item) else { continue }
             let isFolder = [Int(DT_DIR), Int(DT_UNKNOWN)].contains(Int(item.pointee.d_type))
             if isFolder, try entered(name, in: dirfd(stream)) { continue }
             try remove(name, in: dirfd(stream), flags: 0)
         }
         return false
-    }
-
-    /// Whether a name is `.` or `..`.
-    private static func isLink(toItself name: [CChar]) -> Bool {
-        let dot = CChar(UInt8(ascii: "."))
-        return name == [dot, 0] || name == [dot, dot, 0]
     }
 
     /// - Returns: whether it is a folder, whose entries come next.
@@ -79,26 +66,11 @@ struct FolderRemoval: ~Copyable {
     }
 
     private mutating func enter(_ name: [CChar], in directory: Int32) throws(StorageError) {
-        levels.append(Level(name: name, stream: try Self.open(name, in: directory)))
+        levels.append(Level(name: name, stream: try DirectoryStream.open(name, in: directory)))
         let tooDeep = levels.count - Self.openMax - 1
         guard tooDeep >= 0, let stream = levels[tooDeep].stream else { return }
         closedir(stream)
         levels[tooDeep].stream = nil
-    }
-
-    private static func open(
-        _ name: [CChar],
-        in directory: Int32
-    ) throws(StorageError) -> OpaquePointer {
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-        let descriptor = clinux_open_beneath(directory, name, flags, 0)
-        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
-        guard let stream = fdopendir(descriptor) else {
-            let code = errno
-            close(descriptor)
-            throw StorageError(operation: "fdopendir", errno: code)
-        }
-        return stream
     }
 
     /// Returns the last directory; nil when there is none left.
@@ -116,7 +88,7 @@ struct FolderRemoval: ~Copyable {
             // Closed unless it is kept.
             defer { if index <= firstKept, let previous { closedir(previous) } }
             let directory = previous.map { dirfd($0) } ?? root
-            let next = try Self.open(levels[index].name, in: directory)
+            let next = try DirectoryStream.open(levels[index].name, in: directory)
             if index >= firstKept { levels[index].stream = next }
             above = next
         }

@@ -67,7 +67,10 @@ final class PackFile: Sendable {
         at index: Int
     ) throws(StorageError) {
         do throws(StorageError) {
-            try write(result, at: entry.offset)
+            try container.writeAll(result, to: descriptor, at: entry.offset) {
+                range throws(StorageError) in
+                try container.wrote(range.count)
+            }
             try write(entry.stored, at: index)
         } catch {
             giveBack(entry)
@@ -80,21 +83,6 @@ final class PackFile: Sendable {
         let count = pwrite(descriptor, entry, entry.count, offset)
         guard count == entry.count else {
             throw StorageError(operation: "pwrite", errno: count >= 0 ? EIO : errno)
-        }
-    }
-
-    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let piece = UnsafeRawBufferPointer(rebasing: rest)
-            let position = offset + Int64(bytes.count - rest.count)
-            let count = pwrite(descriptor, piece.baseAddress, piece.count, off_t(position))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
-            }
-            rest = rest.dropFirst(count)
-            try container.wrote(count)
         }
     }
 

@@ -72,7 +72,8 @@ package final class PartFile: @unchecked Sendable {
             bootID: Boot.id
         )
         guard !written.isEmpty else { return nil }
-        if partial.ranges == nil, ftruncate(descriptor, off_t(bytesWritten)) != 0 {
+        // Without the mark, whoever opens it next believes its size.
+        if !isSegmented, ftruncate(descriptor, off_t(bytesWritten)) != 0 {
             throw StorageError(operation: "ftruncate", errno: errno)
         }
         bytesSubmitted = bytesWritten
@@ -90,7 +91,8 @@ package final class PartFile: @unchecked Sendable {
     /// Marks the file as one whose size says nothing, and reserves the space it will need.
     ///
     /// The mark is the sticky bit, which has no other meaning to Linux on a file (inode(7)):
-    /// whoever finds the file after a kill must know, whatever was stored about it.
+    /// whoever finds the file after a kill must know, whatever was stored about it. From then on
+    /// only the ranges that were stored count; what was not stored is fetched again.
     ///
     /// - Returns: false where the file system cannot keep the mark.
     package func beginSegments(total: Int64) throws(StorageError) -> Bool {
@@ -142,6 +144,8 @@ package final class PartFile: @unchecked Sendable {
     }
 
     /// Removes the mark of ``beginSegments(total:)`` from a complete file.
+    ///
+    /// Its bytes are durable before: after a power cut, a file without the mark has no holes.
     package func endSegments() throws(StorageError) {
         guard isSegmented else { return }
         var status = stat()
@@ -159,22 +163,9 @@ package final class PartFile: @unchecked Sendable {
         at offset: Int64? = nil
     ) throws(StorageError) {
         let start = offset ?? written.upperBound
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let position = start + Int64(bytes.count - rest.count)
-            let count = pwrite(
-                descriptor,
-                UnsafeRawBufferPointer(rebasing: rest).baseAddress,
-                rest.count,
-                off_t(position)
-            )
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
-            }
-            rest = rest.dropFirst(count)
-            written.insert(position..<position + Int64(count))
-            if position + Int64(count) > reservedEnd { try container.wrote(count) }
+        try container.writeAll(bytes, to: descriptor, at: start) { range throws(StorageError) in
+            written.insert(range)
+            if range.upperBound > reservedEnd { try container.wrote(range.count) }
         }
         beginWriteback()
     }
@@ -235,8 +226,9 @@ package final class PartFile: @unchecked Sendable {
     ///
     /// After an error they may be lost, and repeating the call does not tell: the attempt is over.
     package func sync() throws(StorageError) {
-        guard fdatasync(descriptor) == 0 else {
-            throw StorageError(operation: "fdatasync", errno: errno)
+        // fdatasync(2) need not keep the mark, and without it holes would count as bytes.
+        guard (isSegmented ? fsync(descriptor) : fdatasync(descriptor)) == 0 else {
+            throw StorageError(operation: isSegmented ? "fsync" : "fdatasync", errno: errno)
         }
     }
 }

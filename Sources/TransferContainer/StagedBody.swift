@@ -43,17 +43,9 @@ package final class StagedBody: @unchecked Sendable {
 
     /// Adds bytes after those that are stored.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let piece = UnsafeRawBufferPointer(rebasing: rest)
-            let count = pwrite(descriptor, piece.baseAddress, piece.count, off_t(size))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
-            }
-            size += Int64(count)
-            rest = rest.dropFirst(count)
-            try container.wrote(count)
+        try container.writeAll(bytes, to: descriptor, at: size) { range throws(StorageError) in
+            size += Int64(range.count)
+            try container.wrote(range.count)
         }
     }
 

@@ -50,13 +50,9 @@ package struct SecretBox: Sendable {
         package var description: String {
             switch self {
             case .unknownKey(let name):
-                "the key whose SHA-256 starts with \(Self.hexadecimal(name)) is missing"
+                "the key whose SHA-256 starts with \(name.hexadecimal) is missing"
             case .damaged: "it was changed or moved"
             }
-        }
-
-        private static func hexadecimal(_ bytes: [UInt8]) -> String {
-            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         }
     }
 

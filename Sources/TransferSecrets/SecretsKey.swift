@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TransferModel
 
 /// A key that seals secrets, identified by the start of its digest.
 package struct SecretsKey: Sendable {
@@ -13,16 +14,14 @@ package struct SecretsKey: Sendable {
     /// Reads 64 hexadecimal digits.
     package init?(hex: some StringProtocol) {
         let digits = Array(hex.utf8)
-        guard digits.count == 2 * Self.byteCount else { return nil }
+        // What reads a pair as a number also takes a sign.
+        guard digits.count == 2 * Self.byteCount,
+            digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit })
+        else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
-            guard
-                let byte = UInt8(
-                    String(decoding: digits[index...index + 1], as: UTF8.self),
-                    radix: 16
-                ),
-                digits[index] != UInt8(ascii: "+")
-            else { return nil }
+            let pair = String(decoding: digits[index...index + 1], as: UTF8.self)
+            guard let byte = UInt8(pair, radix: 16) else { return nil }
             bytes.append(byte)
         }
         key = SymmetricKey(data: bytes)
@@ -40,8 +39,6 @@ package struct SecretsKey: Sendable {
 
     /// Returns a new key in the form that ``init(hex:)`` reads, from the system's random source.
     package static func random() -> String {
-        SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
-            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
+        SymmetricKey(size: .bits256).withUnsafeBytes { $0.hexadecimal }
     }
 }

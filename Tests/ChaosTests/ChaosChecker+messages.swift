@@ -1,4 +1,3 @@
-// Messages of subscribers.
 extension ChaosChecker {
     mutating func check(_ subscriber: ChaosHistory.Subscriber) {
         checkEach(subscriber)

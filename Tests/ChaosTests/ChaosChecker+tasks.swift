@@ -1,4 +1,4 @@
-// The tasks, their origin and their files.
+/// The tasks, their origin and their files.
 extension ChaosChecker {
     /// Reasons given by its origin or its rival for which a task may fail.
     private static let collision = "destination_collision"

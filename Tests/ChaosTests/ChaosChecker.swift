@@ -54,7 +54,7 @@ struct ChaosChecker {
     }
 }
 
-// The log of a session.
+/// The log of a session.
 extension ChaosChecker {
     private mutating func check(_ session: ChaosHistory.Session) {
         let name = session.identifier

@@ -110,6 +110,29 @@ import TransferTestSupport
         #expect(await Self.text(process) == nil)
     }
 
+    /// The group's number may be that of another one by then.
+    @Test func killingItAfterItsEndLeavesItsGroup() async throws {
+        var ends: [Int32] = [-1, -1]
+        let code = pipe(&ends)
+        try #require(code == 0)
+        let gate = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        let reader = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let process = try ChildProcess(
+            "sh",
+            ["-c", "{ read line <&3; echo alive; } & echo ready"],
+            output: .piped,
+            passing: reader.fileDescriptor,
+            isGroupLeader: true
+        )
+        #expect(await Self.text(process) == "ready\n")
+        #expect(await process.exit() == .status(0))
+        process.kill()
+        try gate.write(contentsOf: Data("on\n".utf8))
+        #expect(await Self.text(process) == "alive\n")
+        // Without a reader, the write would end this process.
+        withExtendedLifetime(reader) {}
+    }
+
     @Test func withoutAGroupOfItsOwnItIsKilledAlone() async throws {
         let process = try Self.shell("echo ready; exec sleep 300")
         #expect(await Self.text(process) == "ready\n")

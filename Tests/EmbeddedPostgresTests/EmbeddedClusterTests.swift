@@ -356,13 +356,28 @@ import TransferTestSupport
         }
     }
 
-    @Test func socketDirectoryOpenToOthersIsRefused() async throws {
+    @Test func aLongLogIsSetAsideAtTheNextStart() async throws {
         try await withDirectory { directory in
-            try FileManager.default.createDirectory(
-                atPath: "\(directory)/run",
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o755]
-            )
+            let log = ClusterLayout(directory: directory).log
+            let size: off_t = (16 << 20) + 1
+            await (try start(directory)).stop()
+            #expect(truncate(log, size) == 0)
+            await (try start(directory)).stop()
+            var status = stat()
+            #expect(stat("\(log).old", &status) == 0)
+            #expect(status.st_size == size)
+            #expect(stat(log, &status) == 0)
+            #expect(status.st_size < 1 << 20)
+        }
+    }
+
+    /// To the server's group, or to everybody.
+    @Test(arguments: [0o710, 0o701] as [mode_t])
+    func socketDirectoryOpenToOthersIsRefused(mode: mode_t) async throws {
+        try await withDirectory { directory in
+            // Made by a start, so that it has the right owner.
+            await (try start(directory)).stop()
+            #expect(chmod("\(directory)/run", mode) == 0)
             await #expect(
                 throws: EmbeddedPostgresError.socketDirectoryUnsafe(path: "\(directory)/run")
             ) {

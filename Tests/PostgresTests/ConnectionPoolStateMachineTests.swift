@@ -209,15 +209,21 @@ import Testing
         #expect(machine.released(2) == [.hand(2, 2)])
     }
 
-    @Test func serviceEndsTheRowOfFailures() {
+    @Test(arguments: ConnectionPoolStateMachine.Use.allCases)
+    func serviceEndsTheRowOfFailures(use: ConnectionPoolStateMachine.Use) {
         var machine = machine(connections: 1)
         _ = machine.start()
         _ = machine.openFailed(1)
         _ = machine.retryDue()
         _ = machine.opened(2)
-        _ = machine.acquireNow()
-        _ = machine.released(2)
-        #expect(machine.lost(2) == [.open(3, for: .passing)])
+        #expect(machine.acquireNow(for: use) == 2)
+        switch use {
+        case .passing:
+            _ = machine.released(2)
+            #expect(machine.lost(2) == [.open(3, for: .passing)])
+        case .spending:
+            #expect(machine.retired(2) == [.close(2), .open(3, for: .passing)])
+        }
         #expect(machine.openFailed(3) == [.retry(failureCount: 1)])
     }
 
@@ -293,18 +299,5 @@ import Testing
         #expect(machine.opened(2) == [.close(2)])
         #expect(machine.retryDue() == [])
         #expect(machine.start() == [])
-    }
-}
-
-@Suite struct BackoffTests {
-    @Test(arguments: [
-        (1, 0.0, 25), (1, 1.0, 50), (2, 1.0, 100), (5, 1.0, 800), (20, 1.0, 2000),
-        (1000, 0.0, 1000),
-    ])
-    func doublesUpToItsLimit(failureCount: Int, chance: Double, milliseconds: Int) {
-        #expect(
-            Backoff().delay(failureCount: failureCount, chance: chance)
-                == .milliseconds(milliseconds)
-        )
     }
 }

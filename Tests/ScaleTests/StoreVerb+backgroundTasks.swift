@@ -31,6 +31,16 @@ extension StoreVerb {
             StoreVerb("handlers") { stores, world in
                 try await stores.handlers.handlers(of: .default, tenant: world.tenant).count
             },
+            StoreVerb("draft") { stores, world in
+                _ = try await stores.requests.draft(
+                    BackgroundTaskRequest(identifier: identifier),
+                    BackgroundTaskRequestID(.version7()),
+                    occurrence: nil,
+                    of: .default,
+                    tenant: world.tenant
+                )
+                return 1
+            },
             StoreVerb("submitRequest") { stores, world in
                 _ = try await submit(stores, world)
                 return 1

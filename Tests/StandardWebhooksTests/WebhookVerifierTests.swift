@@ -67,6 +67,18 @@ import Testing
         #expect(verify(headers) == nil)
     }
 
+    @Test(
+        arguments: [(31, nil), (32, .noMatchingSignature)] as [(Int, WebhookVerificationError?)]
+    )
+    func checksNoMoreSignaturesThanItsMaximum(
+        others: Int,
+        error: WebhookVerificationError?
+    ) {
+        var headers = headers()
+        headers[2].value = String(repeating: "v1,AAAA ", count: others) + headers[2].value
+        #expect(verify(headers) == error)
+    }
+
     @Test func refusesSignatureOfAnotherVersion() {
         var headers = headers()
         headers[2].value = "v2" + headers[2].value.dropFirst(2)

@@ -62,6 +62,18 @@ import TransferWire
         #expect(Set(transport.requests.map(\.text)) == [#"{"url":"https://example.com/"}"#])
     }
 
+    @Test func repeatsARequestForALaunchWithTheSameKey() async throws {
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            throw TransportFailure(.broken, "reset")
+        }
+        _ = await #expect(throws: TransferError.self) {
+            try await transport.service(attemptsMax: 3)
+                .submit(BackgroundTaskSubmission(identifier: "refresh"))
+        }
+        let keys = transport.requests.map { $0.header("Idempotency-Key") }
+        #expect(keys.count == 3 && keys[0] != nil && Set(keys).count == 1)
+    }
+
     @Test func saysWhereARequestIsWrong() async throws {
         let fault = FieldError(pointer: "/url", .forbiddenAddress, "Not there.")
         let transport = ScriptedTransport { _ in

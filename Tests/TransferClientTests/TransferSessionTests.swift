@@ -13,14 +13,24 @@ import TransferWire
         )
     }
 
+    /// Resumes a task, and returns once its request is under way, so that others wait for its
+    /// response.
+    private func heldTask(
+        of session: TransferSession,
+        _ service: FakeService
+    ) async -> TransferTask {
+        service.holdsReceipts.withLock { $0 = true }
+        let task = session.downloadTask(with: "http://origin/first")
+        task.resume()
+        await service.receiptsAreHeld()
+        return task
+    }
+
     /// What is resumed while a request is under way, or within a turn, goes with one request.
     @Test func submitsManyTasksWithOneRequest() async throws {
         let service = FakeService()
-        service.holdsReceipts.withLock { $0 = true }
         let session = session(service)
-        let first = session.downloadTask(with: "http://origin/first")
-        first.resume()
-        await service.receiptsAreHeld()
+        let first = await heldTask(of: session, service)
         let tasks = (0..<50).map { number in
             let task = session.downloadTask(with: "http://origin/\(number)")
             task.taskDescription = "\(number)"
@@ -43,6 +53,26 @@ import TransferWire
                     + #""url":"http://origin/0"},"#
             ) == true
         )
+        try await session.close()
+    }
+
+    /// One that is too long for the service would be refused as a whole.
+    @Test func submitsLongTasksWithSeveralRequests() async throws {
+        let service = FakeService()
+        let session = session(service)
+        let first = await heldTask(of: session, service)
+        let tasks = (0..<70).map { number in
+            let task = session.downloadTask(with: "http://origin/\(number)")
+            task.taskDescription = String(repeating: "x", count: 64 << 10)
+            return task
+        }
+        for task in tasks { task.resume() }
+        service.releaseReceipts()
+        service.finish(count: 71)
+        for task in [first] + tasks { _ = try await task.result() }
+        let submissions = service.transport.requests.filter { $0.method == "POST" }
+        #expect(submissions.count == 3)
+        #expect(submissions.allSatisfy { $0.text.utf8.count <= 4 << 20 })
         try await session.close()
     }
 

@@ -32,7 +32,8 @@ import TransferTestSupport
         #expect(throws: StorageError(operation: "statvfs", errno: ENOSPC)) {
             while true { try bytes.withUnsafeBytes { try part.write($0) } }
         }
-        #expect(try container.space().free > left / 2)
+        // Noticed before much of the database's space is gone.
+        #expect(try container.space().free > left - left / 8)
         #expect(!container.isOver(.storageFull))
         #expect(throws: StorageError(operation: "statvfs", errno: ENOSPC)) {
             let other = Container.Place("other", tenant: tenant)

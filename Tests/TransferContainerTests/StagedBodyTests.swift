@@ -30,4 +30,14 @@ import TransferTestSupport
         let next = try StagedBody(of: task, tenant: tenant, in: container)
         #expect(next.size == 0)
     }
+
+    /// Its folder has been moved away, and the name of the file with it.
+    @Test func bytesWhoseNameCannotBeFlushedAreNotDurable() throws {
+        let folder = try TestFolder("bodies")
+        let container = try Container(directory: folder.path)
+        let (tenant, task) = (TenantID(UUID()), TaskID(UUID()))
+        let body = try StagedBody(of: task, tenant: tenant, in: container)
+        #expect(rename("\(folder.path)/\(tenant)", "\(folder.path)/moved") == 0)
+        #expect(throws: StorageError(operation: "openat2", errno: ENOENT)) { try body.sync() }
+    }
 }

@@ -60,14 +60,14 @@ import TransferSecrets
         #expect(throws: missing) {
             try box([new]).open(sealed, for: .credential, of: tenant, in: row)
         }
-        let name = sealed[1..<5].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-        #expect("\(missing)".contains(name.joined()))
+        #expect("\(missing)".contains(sealed[1..<5].hexadecimal))
         let later = try box([new, old]).seal(text, for: .credential, of: tenant, in: row)
         #expect(try box([new]).open(later, for: .credential, of: tenant, in: row) == text)
     }
 
     @Test(arguments: [
         "", "00", String(repeating: "g", count: 64), String(repeating: "+1", count: 32),
+        String(repeating: "-0", count: 32),
     ])
     func onlyAWholeKeyIsOne(text: String) {
         #expect(SecretsKey(hex: text) == nil)

@@ -39,6 +39,39 @@ import Testing
         }
     }
 
+    /// Those of all numbers together, but not those of texts; of a batch each task has as many.
+    @Test(arguments: ["", "0.", "1e", "-"])
+    func digitsCountAsValues(before: String) {
+        // Beside the numbers there are a bracket and a comma.
+        let most = JSONText.digitsOfValue + (JSONText.valuesMax - 2) / 2
+        for (count, isRead) in [(most, true), (most + 1, false)] {
+            let number = before + String(repeating: "1", count: count)
+            let object = #"{"a":\#(number),"\#(number)":\#(number)}"#
+            let fault: JSONText.Fault? = isRead ? nil : .tooManyValues
+            for text in [object, "[\(object),\(object)]"] {
+                #expect(Self.fault(in: text) == fault)
+            }
+        }
+    }
+
+    @Test func digitsOfAnElementCountAsValues() {
+        let most = JSONText.digitsOfValue + JSONText.valuesMax
+        for (count, isRead) in [(most, true), (most + 1, false)] {
+            let number = String(repeating: "1", count: count)
+            let fault: JSONText.Fault? = isRead ? nil : .tooManyValues
+            #expect(Self.fault(in: "[\(number),\(number)]") == fault)
+        }
+    }
+
+    private static func fault(in text: String) -> JSONText.Fault? {
+        do throws(JSONText.Fault) {
+            _ = try JSONText.elements(of: Array(text.utf8), max: 10)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test func aNumberThatDoesNotFitIsRefusedByItsPlace() {
         let body = #"{"completed_unit_count":0,"total_unit_count":18446744073709551616}"#
         let fault = FieldError(

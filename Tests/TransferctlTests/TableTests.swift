@@ -24,7 +24,7 @@ import Testing
 
     @Test func writesWhatATerminalWouldObey() {
         var table = Table("URL")
-        let lines = table.lines([["a\u{1b}[2J\nb\u{202e}c\u{9b}"]])
-        #expect(lines.last == #"a\u{1b}[2J\u{a}b\u{202e}c\u{9b}"#)
+        let lines = table.lines([["a\u{1b}[2J\nb\u{202e}c\u{9b}d\u{e000}"]])
+        #expect(lines.last == #"a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d\u{e000}"#)
     }
 }

@@ -21,12 +21,14 @@ package struct CurlProxy: Sendable, Hashable {
 
     /// Creates a proxy that is asked over plain HTTP, also for tunnels that carry TLS.
     ///
-    /// - Throws: ``CurlError`` with `unsupportedURL` if `url` is no http URL, or has a path.
+    /// - Throws: ``CurlError`` with `unsupportedURL` if `url` is no http URL, or has a path or a
+    ///   fragment.
     package init(url: String, credential: Credential? = nil) throws(CurlError) {
         let parsed = try CurlURL(url)
         // Normalised, it ends with the slash of an empty path.
         guard parsed.scheme == "http", parsed.absoluteString.hasSuffix("/"),
-            parsed.absoluteString.split(separator: "/").count == 2
+            parsed.absoluteString.split(separator: "/").count == 2,
+            !url.utf8.contains(UInt8(ascii: "#"))
         else { throw CurlError(.unsupportedURL) }
         self.url = parsed
         self.credential = credential

@@ -9,7 +9,7 @@ package struct CurlURL: Sendable, Hashable {
     package let host: String
     /// The port; the scheme's default when the URL names none.
     package let port: UInt16
-    /// The whole URL, normalised.
+    /// The whole URL, normalised and without a fragment, which is never sent.
     package let absoluteString: String
 
     /// The length of the longest accepted URL, in bytes.
@@ -32,6 +32,8 @@ package struct CurlURL: Sendable, Hashable {
     ///
     /// - Throws: ``CurlError`` as ``init(_:)`` does.
     package func resolving(_ location: String) throws(CurlError) -> CurlURL {
+        // Libcurl takes a fragment for the last part of a path.
+        guard location.utf8.first != UInt8(ascii: "#") else { return self }
         let rest = location.utf8.drop { $0.isSchemeByte }
         let hasScheme = rest.first == .colon && location.utf8.first != .colon
         // Without a scheme, libcurl puts this URL's before slashes, however many these are.
@@ -77,6 +79,7 @@ package struct CurlURL: Sendable, Hashable {
     }
 
     private init(_ handle: borrowing Handle) throws(CurlError) {
+        try handle.clearFragment()
         guard !handle.hasUserInformation,
             let scheme = handle.part(CURLUPART_SCHEME), scheme == "http" || scheme == "https",
             let host = try handle.writeHostInASCII(), !host.isEmpty,
@@ -109,6 +112,14 @@ package struct CurlURL: Sendable, Hashable {
             let code = unsafe curl_url_set(raw, CURLUPART_URL, string, UInt32(flags))
             guard code == CURLUE_OK else {
                 throw CurlError(code == CURLUE_OUT_OF_MEMORY ? .outOfMemory : .unsupportedURL)
+            }
+        }
+
+        /// Removes the fragment; libcurl does not encode that of an absolute `Location`, and would
+        /// send no request because of a space in it.
+        func clearFragment() throws(CurlError) {
+            guard unsafe curl_url_set(raw, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK else {
+                throw CurlError(.unsupportedURL)
             }
         }
 

@@ -37,7 +37,7 @@ extension TLSSettings {
 
         /// Pairs a certificate with its key.
         ///
-        /// A mismatch is found only when connecting, and is then a `tlsFailure`.
+        /// A mismatch is found only when connecting, and is then `clientCertificateUnusable`.
         package init(certificate: [UInt8], key: [UInt8]) {
             self.certificate = certificate
             self.key = key

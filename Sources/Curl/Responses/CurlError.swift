@@ -24,9 +24,12 @@ package struct CurlError: Error, Sendable {
         case couldNotResolve
         /// No address accepted the connection, or the proxy reached none: try later.
         case couldNotConnect
-        /// The certificate or its name is not trusted, or our own certificates are not usable:
+        /// The certificate or its name is not trusted, or our authorities are not usable:
         /// trying again does not help; see ``CurlSummary/certificateFault``.
         case tlsFailure
+        /// Our own certificate or its key is malformed, or they do not belong together; nothing was
+        /// sent: trying again does not help.
+        case clientCertificateUnusable
         /// The proxy could not be reached, or is none: try later.
         case proxyUnreachable
         /// The proxy wants another credential: its operator has to change that.

@@ -195,7 +195,7 @@ package final class ConnectionPool: Sendable {
     }
 }
 
-// The events that callers and connections report to the machine, and the resulting actions.
+/// The events that callers and connections report to the machine, and the resulting actions.
 extension ConnectionPool {
     private func acquire(
         for use: Machine.Use

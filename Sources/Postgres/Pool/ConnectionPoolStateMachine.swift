@@ -252,7 +252,6 @@ struct ConnectionPoolStateMachine: ~Copyable {
     }
 }
 
-// The single steps.
 extension ConnectionPoolStateMachine {
     /// Serves waiting callers as far as possible, and opens missing connections.
     private mutating func settle() -> [Action] {

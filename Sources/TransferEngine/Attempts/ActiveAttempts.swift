@@ -24,50 +24,6 @@ final class ActiveAttempts: Sendable {
         var isClosed = false
     }
 
-    private struct Slot {
-        enum Phase {
-            case waiting
-            /// It has a connection, with that number among those to its host.
-            case begun(number: Int)
-            /// Abandoned before there was a connection for it, and now ending.
-            case dismissed
-        }
-
-        let attempt: any TransferAttempt
-        var phase = Phase.waiting
-        /// The progress that was stored; nil for an attempt that has not lasted.
-        var stored: Stored?
-        /// The speed of the attempt, and what events have reported of it.
-        var pace: Pace?
-    }
-
-    private struct Pace {
-        var rate: RecentRate
-        var toldBytes: Int64 = 0
-        var toldAt: ContinuousClock.Instant
-
-        /// Whether an event is to report `bytes` now: forward only, and not too often.
-        mutating func tells(
-            _ bytes: Int64,
-            every interval: Duration,
-            at now: ContinuousClock.Instant
-        ) -> Bool {
-            guard bytes > toldBytes, now - toldAt >= interval else { return false }
-            toldBytes = bytes
-            toldAt = now
-            return true
-        }
-    }
-
-    private struct Stored {
-        var received: Int64 = 0
-        var sent: Int64 = 0
-        var bytesPerSecond: Int64 = 0
-        /// The part file of the last checkpoint.
-        var checkpoint: PartialDownload?
-        var isResumptionTold = false
-    }
-
     private let loops: CurlLoops
     private let state: Mutex<State>
     private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
@@ -113,7 +69,7 @@ final class ActiveAttempts: Sendable {
         let claim = attempt.claim
         let moves: Moves? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            state.slots[claim.fence] = Slot(attempt: attempt)
+            state.slots[claim.fence] = Slot(attempt)
             state.countOfTask[claim.task, default: 0] += 1
             state.waiting.append(attempt)
             return nextMoves(&state)
@@ -316,71 +272,22 @@ final class ActiveAttempts: Sendable {
         at instant: ContinuousClock.Instant = .now
     ) -> ProgressReport {
         state.withLock { state in
-            var heard: [TaskClaim] = []
-            var progress: [AttemptProgress] = []
-            var resumptions: [Resumption] = []
-            for (fence, slot) in state.slots {
-                let attempt = slot.attempt
-                let now = attempt.progress
-                var stored = slot.stored ?? Stored()
-                let checkpoint = stored.checkpoint == now.checkpoint ? nil : now.checkpoint
-                if let resumption = now.resumption, !stored.isResumptionTold {
-                    resumptions.append(resumption)
-                    stored.isResumptionTold = true
-                    state.slots[fence]?.stored = stored
-                }
-                let moved = now.received + now.sent - now.skipped
-                var pace =
-                    slot.pace
-                    ?? Pace(
-                        rate: RecentRate(moved, at: instant),
-                        // Bytes left by earlier attempts are no news.
-                        toldBytes: attempt.claim.partial == nil ? 0 : moved,
-                        toldAt: instant
-                    )
-                pace.rate.note(moved, at: instant)
-                let isTold =
-                    attempt.claim.options.progressInterval.map {
-                        pace.tells(moved, every: $0, at: instant)
-                    } ?? false
-                state.slots[fence]?.pace = pace
-                // Bytes that were there before the attempt started were not received from the host.
-                if state.slots[fence]?.stored != nil, now.isAtOrigin,
-                    now.received != stored.received || now.sent != stored.sent
-                {
-                    heard.append(attempt.claim)
-                }
-                let hasMoved =
-                    now.received != stored.received || now.sent != stored.sent
-                    || pace.rate.value != stored.bytesPerSecond
-                guard hasMoved || isTold || checkpoint != nil else { continue }
-                progress.append(
-                    AttemptProgress(
-                        task: attempt.claim.task,
-                        fence: fence,
-                        bytesReceived: now.received,
-                        bytesExpected: now.expected,
-                        bytesSent: now.sent,
-                        bytesToSend: now.toSend,
-                        bytesPerSecond: pace.rate.value,
-                        isTold: isTold,
-                        checkpoint: checkpoint
-                    )
-                )
-                stored.received = now.received
-                stored.sent = now.sent
-                stored.bytesPerSecond = pace.rate.value
-                stored.checkpoint = now.checkpoint
-                state.slots[fence]?.stored = stored
+            var news: [Slot.News] = []
+            for fence in state.slots.keys {
+                if let other = state.slots[fence]?.takeNews(at: instant) { news.append(other) }
             }
-            return ProgressReport(progress: progress, resumptions: resumptions, heard: heard)
+            return ProgressReport(
+                progress: news.compactMap(\.progress),
+                resumptions: news.compactMap(\.resumption),
+                heard: news.compactMap(\.heard)
+            )
         }
     }
 
     /// Forgets what was recorded as stored, because it was not stored.
     func restore() {
         state.withLock { state in
-            for fence in state.slots.keys { state.slots[fence]?.stored = nil }
+            for fence in state.slots.keys { state.slots[fence]?.restore() }
         }
     }
 }

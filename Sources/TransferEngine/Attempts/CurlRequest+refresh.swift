@@ -1,5 +1,6 @@
 import Curl
 import TransferModel
+import TransferWire
 
 extension CurlRequest {
     private static let refreshTimeout: Duration = .seconds(20)
@@ -44,18 +45,6 @@ extension CurlRequest {
 }
 
 extension String {
-    /// `application/x-www-form-urlencoded`, every byte but letters, digits and `-._` escaped.
-    fileprivate var formEncoded: String {
-        utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"):
-                String(UnicodeScalar(byte))
-            default:
-                "%" + String(byte >> 4, radix: 16, uppercase: true)
-                    + String(byte & 15, radix: 16, uppercase: true)
-            }
-        }.joined()
-    }
+    /// `application/x-www-form-urlencoded`, with `%20` for a space.
+    fileprivate var formEncoded: String { PercentEncoding.encodeSegment(self) }
 }

@@ -25,6 +25,8 @@ extension TransferFailure {
                 .tlsFailure,
                 "The server and this service cannot agree on TLS: a version, a cipher or a certificate."
             )
+        case .clientCertificateUnusable:
+            self.init(.credentialUnusable, "The client certificate or its key cannot be used.")
         case .tlsHandshake:
             self.init(.connectionLost, "The TLS handshake broke off.")
         case .timedOut(.connect):
@@ -64,7 +66,7 @@ extension TransferFailure {
         isAboutHost =
             switch error.code {
             case .timedOut(.total), .timedOut(.lowSpeed), .outOfMemory, .outOfDescriptors,
-                .tooManyTransfers,
+                .tooManyTransfers, .clientCertificateUnusable,
                 .bodySourceFailed, .aborted, .cancelled:
                 false
             // Others may reach the addresses that the guard has denied here.

@@ -17,6 +17,7 @@ struct Claimer {
     let shortages: Shortages
     /// The claims that the database may have made without their answer arriving here.
     let unanswered: UnansweredClaims
+    let failures: ClaimFailures
     let signal: QueueSignal
     let pace: ClaimPace
     let logger: Logger
@@ -57,6 +58,7 @@ struct Claimer {
             } catch {
                 // The next poll tries again; until then nothing is lost, only delayed.
                 logger.debug("claim failed", metadata: ["error": "\(error)"])
+                failures.failed(error)
             }
         }
     }
@@ -107,6 +109,7 @@ struct Claimer {
                 queue.isStale = true
                 throw error
             }
+            if fences.incarnation == queue.incarnation { failures.ended() }
             // Before any of them can end.
             fairShare.with { $0.took(claims, of: grants) }
             pace.note(claims.lazy.map(\.tenant), at: .now)
@@ -143,7 +146,12 @@ struct Claimer {
     private func look(at queue: inout QueueScan) async throws(StoreError) -> Bool {
         let hostKeys = fairShare.with { $0.shards.hostKeys }
         let begin = ContinuousClock.now
-        guard !hostKeys.isEmpty, queue.mayLook(at: begin) else { return false }
+        guard !hostKeys.isEmpty else {
+            failures.ended()
+            return false
+        }
+        guard queue.mayLook(at: begin) else { return false }
+        let isWhole = queue.position == nil
         let flows = try await store.waitingFlows(in: hostKeys, after: queue.position)
         let isComplete = fairShare.with { $0.note(flows.filter(\.mayBegin)) }
         queue.looked(
@@ -151,6 +159,7 @@ struct Claimer {
             to: .now,
             foundUpTo: flows.count < QueueStore.flowsMax ? nil : flows.last?.flow
         )
+        if isWhole, !flows.contains(where: \.mayBegin) { failures.ended() }
         // Flows that found no room are looked for again.
         if !isComplete { queue.isStale = true }
         return !flows.isEmpty

@@ -97,7 +97,7 @@ extension FairShare {
     ///
     /// - Returns: the decision about the host, if there is one.
     mutating func learn(
-        _ signal: HostPace.Signal,
+        _ report: HostPace.Report,
         from fence: Fence,
         bytes: Int64,
         at now: ContinuousClock.Instant
@@ -107,13 +107,13 @@ extension FairShare {
         let isNew = paces[hostKey] == nil
         if isNew {
             // Nothing is remembered of a healthy host.
-            guard signal.isTrouble else { return nil }
+            guard report.isTrouble else { return nil }
             if paces.count >= settings.hostsMax { forgetPaces() }
             paces[hostKey] = HostPace(max: cap(of: hostKey))
         }
         let running = heldAtHost[hostKey, default: 0] + foreignAtHost[hostKey, default: 0]
         let decision = paces[hostKey]?.note(
-            signal,
+            report,
             bytes: max(0, bytes - entry.base),
             running: running,
             at: now

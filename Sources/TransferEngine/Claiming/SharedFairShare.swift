@@ -31,9 +31,9 @@ final class SharedFairShare: Sendable {
     }
 
     /// Learns from how a host has handled an attempt that has just ended.
-    func learn(_ signal: HostPace.Signal, from claim: TaskClaim, bytes: Int64) {
+    func learn(_ report: HostPace.Report, from claim: TaskClaim, bytes: Int64) {
         let change: HostChange? = with { share in
-            let decision = share.learn(signal, from: claim.fence, bytes: bytes, at: .now)
+            let decision = share.learn(report, from: claim.fence, bytes: bytes, at: .now)
             guard let decision else { return nil }
             return HostChange(
                 claim,

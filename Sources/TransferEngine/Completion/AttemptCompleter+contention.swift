@@ -1,4 +1,5 @@
 import Logging
+import PollLoop
 import TransferModel
 import TransferStore
 

@@ -17,7 +17,6 @@ struct AttemptJudge {
     /// Handles the end of an attempt of an upload or data task; called on the curl loop's thread.
     func ended(_ exchange: EndedExchange) {
         let claim = exchange.claim
-        let outcome: AttemptOutcome
         switch exchange.end {
         case .finished(let result, let body):
             hosts.noteAnswer(
@@ -27,10 +26,10 @@ struct AttemptJudge {
                 at: exchange.url,
                 bytes: exchange.bytes
             )
-            outcome = .answered(result, body: body)
+            submit(exchange, .answered(result, body: body))
         case .failed(let failure):
             let failure = claim.meaning(of: failure, mayHaveArrived: exchange.mayHaveArrived)
-            let next = self.outcome(
+            let next = outcome(
                 on: failure,
                 claim,
                 exchange.metrics,
@@ -38,17 +37,25 @@ struct AttemptJudge {
                 remaining: exchange.remaining,
                 bytes: exchange.bytes
             )
-            guard case .askForCredential = next, let shown = claim.shown, shown.isRenewable else {
-                outcome = next
-                break
-            }
-            credentials.renew(shown) { submit(exchange, .retry(failure, after: .zero)) }
-            return
+            settle(next, of: claim, after: failure) { submit(exchange, $0) }
         case .abandoned:
             hosts.reachability.note(claim, failure: nil, exchange.metrics)
-            outcome = self.outcome(ofAbandoned: claim, mayHaveArrived: exchange.mayHaveArrived)
+            submit(exchange, outcome(ofAbandoned: claim, mayHaveArrived: exchange.mayHaveArrived))
         }
-        submit(exchange, outcome)
+    }
+
+    /// Submits the outcome of a failed attempt; when its credential was refused and can be renewed,
+    /// a retry follows the renewal.
+    private func settle(
+        _ outcome: AttemptOutcome,
+        of claim: TaskClaim,
+        after failure: TransferFailure,
+        submit: @escaping @Sendable (AttemptOutcome) -> Void
+    ) {
+        guard case .askForCredential = outcome, let shown = claim.shown, shown.isRenewable else {
+            return submit(outcome)
+        }
+        credentials.renew(shown) { submit(.retry(failure, after: .zero)) }
     }
 
     /// Returns the outcome of an attempt that was stopped; the fence refuses it if the attempt was
@@ -153,10 +160,7 @@ struct AttemptJudge {
             remaining: download.remaining,
             bytes: download.bytesReceived
         )
-        guard case .askForCredential = outcome, let shown = claim.shown, shown.isRenewable else {
-            return submit(download, outcome)
-        }
-        credentials.renew(shown) { submit(download, .retry(failure, after: .zero)) }
+        settle(outcome, of: claim, after: failure) { submit(download, $0) }
     }
 
     /// Returns the outcome of a failed attempt.

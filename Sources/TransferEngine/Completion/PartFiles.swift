@@ -69,10 +69,7 @@ actor PartFiles {
             try await self.store.recordAbandoned(staying.map { ($0.task, $0.part.fence) })
             try await self.store.recordDurable(
                 durable.map { part in
-                    (
-                        partFence: part.fence, bytes: part.bytesWritten,
-                        ranges: part.isSegmented ? part.written : nil
-                    )
+                    (partFence: part.fence, bytes: part.bytesWritten, ranges: part.written)
                 }
             )
         }
@@ -129,16 +126,8 @@ actor PartFiles {
     func remove(_ parts: [AbandonedPart]) -> [Fence] {
         var failures: [StorageError] = []
         let gone = parts.filter { part in
-            let own = Container.Place(
-                partOf: part.task,
-                destination: part.destination,
-                fence: part.fence,
-                tenant: part.tenant
-            )
-            let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
             do throws(StorageError) {
-                try container.removePart(at: own)
-                if let source { try container.removePart(at: source) }
+                for place in part.places { try container.removePart(at: place) }
                 return true
             } catch {
                 failures.append(error)
@@ -159,7 +148,7 @@ actor PartFiles {
     /// Of a file that cannot be looked at, the attempt will say why.
     func tasksWithBodies(_ uploads: [TaskID], of tenant: TenantID) -> [TaskID] {
         uploads.filter { upload in
-            let place = Container.Place(ResultLocation.bodyPath(of: upload), tenant: tenant)
+            let place = StagedBody.place(of: upload, tenant: tenant)
             do throws(StorageError) {
                 return try container.size(of: place) != nil
             } catch {

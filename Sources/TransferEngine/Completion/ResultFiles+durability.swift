@@ -52,16 +52,20 @@ extension ResultFiles {
         for (part, pendingRename) in parts where errors[pendingRename.task] == nil {
             if let pack = part.pack {
                 errors[pendingRename.task] = lost[ObjectIdentifier(pack)]
-            } else if pendingRename.destination == nil {
-                errors[pendingRename.task] = lossOfName(part)
+            } else {
+                let isStaying = pendingRename.destination == nil
+                errors[pendingRename.task] = part.file.flatMap { settle($0, isStaying: isStaying) }
             }
         }
         return (errors, undurable)
     }
 
-    private func lossOfName(_ part: Part) -> StorageError? {
+    /// Removes the mark of a durable file, and checks that one that stays where it is still has its
+    /// name.
+    private func settle(_ file: PartFile, isStaying: Bool) -> StorageError? {
         do throws(StorageError) {
-            try part.file?.requireName()
+            try file.endSegments()
+            if isStaying { try file.requireName() }
             return nil
         } catch {
             return error

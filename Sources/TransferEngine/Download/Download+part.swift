@@ -119,9 +119,12 @@ extension Download {
         guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
             state.bytesReceived <= identity.total
         else { return nil }
+        // They are stored twice a second from now on: once the file is divided, nobody believes its
+        // size.
+        let isRanged = part.isSegmented || state.segments?.mayDivide ?? false
         return PartialDownload(
             partFence: part.fence,
-            ranges: part.isSegmented ? part.written : nil,
+            ranges: isRanged ? part.written : nil,
             bootID: Boot.id,
             bytesDurable: 0,
             bytesTotal: identity.total,

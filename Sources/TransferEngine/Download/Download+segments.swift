@@ -10,7 +10,7 @@ extension Download {
     /// A file that an earlier attempt has fetched in segments is always resumed in segments.
     func beginSegments(_ head: ResponseHead, _ state: inout State) {
         guard let part = state.part, let identity = state.identity else { return }
-        let mayDivide = mayBeDivided(head, identity.validator, state)
+        let mayDivide = isTold(part) && mayBeDivided(head, identity.validator, state)
         guard mayDivide || part.isSegmented else { return }
         let connectionsMax = claim.options.segmentsMax ?? TransferOptions.segmentsMaxDefault
         state.segments = Segments(
@@ -25,6 +25,18 @@ extension Download {
             latency: .now - state.startedAt - state.metrics.fetchStart,
             at: .now
         )
+    }
+
+    /// Whether what is stored of the file tells of its bytes even when its size says nothing any
+    /// more.
+    ///
+    /// It does not after a kill before which the file could not be divided. If the file could be
+    /// divided now, and its worker were killed once more before it has stored the ranges, all of it
+    /// would be lost.
+    private func isTold(_ part: PartFile) -> Bool {
+        guard let partial = claim.partial, partial.partFence == part.fence else { return true }
+        return partial.ranges != nil || part.isSegmented
+            || partial.bytesDurable >= part.bytesWritten
     }
 
     /// Whether the origin promises to send parts of this very file.
@@ -160,11 +172,6 @@ extension Download {
     ) -> Result<CurlSummary, CurlError> {
         switch outcome {
         case .whole(var summary):
-            do throws(StorageError) {
-                try state.part?.endSegments()
-            } catch {
-                fail(error, &state)
-            }
             // Each byte comes from a response that has said which bytes it brings.
             summary.isLengthVerified = true
             return .success(summary)

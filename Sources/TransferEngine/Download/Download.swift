@@ -212,7 +212,7 @@ final class Download: CurlSink, TransferAttempt {
             state.metrics.httpStatus = head.status
             switch state.machine.received(head) {
             case .receive:
-                state.bytesExpected = head.contentLength
+                state.bytesExpected = head.credibleLength(configuration)
                 state.identity = identity(of: head, state)
                 expectChecksums(head, &state)
                 guard beginPart(head, &state) else { return .abort }

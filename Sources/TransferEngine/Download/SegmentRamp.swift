@@ -54,7 +54,8 @@ struct SegmentRamp {
 
     /// The number of connections there should be.
     private(set) var target: Int
-    private var connectionsMax: Int
+    /// The maximum number that there may be.
+    private(set) var connectionsMax: Int
     private let sampleInterval: Duration
     /// The time in which a connection brings its first bytes.
     private let latency: Duration

@@ -125,6 +125,9 @@ struct Segments {
     /// The number of connections.
     var running: Int { plan.running }
 
+    /// Whether another connection may join, now or later.
+    var mayDivide: Bool { ramp.connectionsMax > 1 && plan.hasWork }
+
     /// Returns the position of a connection's next byte, and how many more it may bring.
     func place(of connection: Int) -> (offset: Int64, room: Int64)? {
         plan.position(of: connection).map { ($0, plan.room(of: connection)) }

@@ -16,7 +16,7 @@ struct EngineParts {
     let shortages: Shortages
     let queue: QueueSignal
     let controls: WakeSignal
-    let removals: RemovalSignals
+    let removals: Removals
     let pace: ClaimPace
     let logger: Logger
     let onEvents: @Sendable () -> Void
@@ -39,7 +39,7 @@ struct EngineParts {
         shortages: Shortages,
         queue: QueueSignal,
         controls: WakeSignal,
-        removals: RemovalSignals,
+        removals: Removals,
         pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
@@ -211,7 +211,7 @@ struct EngineParts {
         )
     }
 
-    func claimer(starter: AttemptStarter) -> Claimer {
+    func claimer(starter: AttemptStarter, failures: ClaimFailures) -> Claimer {
         Claimer(
             store: stores.queue,
             identity: identity,
@@ -224,6 +224,7 @@ struct EngineParts {
             configuration: configuration,
             shortages: shortages,
             unanswered: unanswered,
+            failures: failures,
             signal: queue,
             pace: pace,
             logger: logger

@@ -26,7 +26,6 @@ package final class EngineStores: Sendable {
     package let erasure: ErasureStore
     package let partitions: PartitionStore
     package let verification: VerificationStore
-    package let counts: CountStore
     package let timers: TimerStore
     package let resumptions: ResumptionStore
     package let runs: RunStore
@@ -59,7 +58,6 @@ package final class EngineStores: Sendable {
         erasure = ErasureStore(database)
         partitions = PartitionStore(database)
         verification = VerificationStore(database)
-        counts = CountStore(database)
         timers = TimerStore(database)
         resumptions = ResumptionStore(database)
         runs = RunStore(database)

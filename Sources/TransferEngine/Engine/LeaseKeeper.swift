@@ -1,4 +1,5 @@
 package import Logging
+import PollLoop
 import ServiceLifecycle
 package import TransferModel
 package import TransferStore

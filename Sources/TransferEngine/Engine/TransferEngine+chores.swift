@@ -69,15 +69,11 @@ extension TransferEngine {
         let heartbeat = configuration.heartbeatInterval
         let tick = EngineConfiguration.tickInterval
         return [
-            Chore("rescue", every: heartbeat) { () throws(StoreError) in
-                try await rescuer.rescue()
-                return .rest
-            },
+            Chore("rescue", every: heartbeat, all: rescuer.rescue),
             Chore("forgotten attempts", every: heartbeat, making: findingForgotten),
             Chore("promotion", every: tick, promoter.promote),
             Chore("release of hosts", every: tick) { () throws(StoreError) in
                 try await hosts.releaseReached(onRunnable: promoter.onRunnable)
-                return .rest
             },
             Chore(
                 "cancellations",
@@ -120,7 +116,6 @@ extension TransferEngine {
             Chore("container", every: heartbeat, making: watchingContainer),
             Chore("idle packs", every: .seconds(60)) { () throws(StoreError) in
                 await completer.resultFiles.closeIdlePacks()
-                return .rest
             },
             Chore("erasure", every: heartbeat, orAfter: removals.erasure, making: erasing),
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
@@ -135,6 +130,7 @@ extension TransferEngine {
     private var timerWatcher: TimerWatcher {
         TimerWatcher(
             timers: stores.timers,
+            clock: promoter.clock,
             network: network,
             isCapacityIdle: configuration.capacity == .idle,
             interval: configuration.pollInterval,

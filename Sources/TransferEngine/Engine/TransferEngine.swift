@@ -24,6 +24,7 @@ package struct TransferEngine: Service {
     let finder: ForgottenAttemptFinder
     let onEvents: @Sendable () -> Void
     private let claimer: Claimer
+    private let claimFailures: ClaimFailures
     private let credentials: CredentialKeeper
     private let shards: ShardLeaser
     let active: ActiveAttempts
@@ -37,7 +38,7 @@ package struct TransferEngine: Service {
     private let controls = WakeSignal()
     /// The signal that wakes the watch over timers.
     let timers = WakeSignal()
-    let removals: RemovalSignals
+    let removals: Removals
     let network: NetworkStatus
     let logger: Logger
     let loops: CurlLoops
@@ -45,6 +46,9 @@ package struct TransferEngine: Service {
     package let shortages = Shortages()
     /// Whether ends are kept here because the database fails over them for a reason of its own.
     package var isAnyEndFailed: Bool { completer.heldUp.isAnyFailed }
+    /// Whether no task begins here, because the database fails over each claim for a reason of its
+    /// own.
+    package var areClaimsFailing: Bool { claimFailures.isPersistent }
 
     /// The number of threads that wait for the disk; one of them is left to tenants other than the
     /// busiest.
@@ -67,7 +71,7 @@ package struct TransferEngine: Service {
         loops: CurlLoops,
         disk: BlockingPool<TenantID>? = nil,
         configuration: EngineConfiguration,
-        removals: RemovalSignals = RemovalSignals(),
+        removals: Removals = Removals(),
         pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
@@ -109,11 +113,13 @@ package struct TransferEngine: Service {
         shortageWatcher = parts.shortageWatcher
         let resolver = parts.credentials
         credentials = resolver.keeper
+        claimFailures = ClaimFailures(logger: logger)
         claimer = parts.claimer(
             starter: try parts.starter(
                 disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
                 credentials: resolver
-            )
+            ),
+            failures: claimFailures
         )
     }
 

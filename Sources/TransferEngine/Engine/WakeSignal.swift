@@ -32,8 +32,8 @@ package final class WakeSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isSignalled = state.withLock { state in
-                    guard case .signalled = state, !Task.isCancelled else {
-                        guard !Task.isCancelled else { return true }
+                    if Task.isCancelled { return true }
+                    guard case .signalled = state else {
                         state = .waiting(continuation)
                         return false
                     }

@@ -201,11 +201,10 @@ extension HostConnectivity {
             if case .doubtful = state { true } else { false }
         }
         let ordered = states.map {
-            (hostKey: $0.key, doubtful: isDoubtful($0.value.state), $0.value)
+            (hostKey: $0.key, isDoubtful: isDoubtful($0.value.state), changed: $0.value.changed)
         }
         .sorted { left, right in
-            left.doubtful == right.doubtful
-                ? left.2.changed < right.2.changed : left.doubtful
+            left.isDoubtful == right.isDoubtful ? left.changed < right.changed : left.isDoubtful
         }
         for entry in ordered.prefix(max(1, settings.hostsMax / 4)) { states[entry.hostKey] = nil }
     }

@@ -22,7 +22,7 @@ package struct HostPace: Sendable {
     }
 
     /// The report of an attempt about its host.
-    package enum Signal: Equatable, Sendable {
+    package enum Report: Equatable, Sendable {
         /// The host has answered as it should.
         case answered
         /// The host says that it, or a server behind it, has too much to do: 429, 502, 503 or 504.
@@ -108,14 +108,14 @@ package struct HostPace: Sendable {
     ///
     /// - Returns: the resulting change, if there is one.
     package mutating func note(
-        _ signal: Signal,
+        _ report: Report,
         bytes: Int64,
         running: Int,
         at now: ContinuousClock.Instant
     ) -> Decision? {
         defer { if stale > 0 { stale -= 1 } }
         note(bytes: bytes, running: running, at: now)
-        switch signal {
+        switch report {
         case .nothing: return nil
         case .refused(let status): return decrease("it answered \(status)", running, now)
         case .failed(let code):

@@ -19,7 +19,7 @@ struct HostReporter {
         bytes: Int64
     ) {
         reachability.note(claim, failure: nil, metrics)
-        learn(HostPace.Signal(status: result.httpStatus), of: claim, metrics, at: url, bytes)
+        learn(HostPace.Report(status: result.httpStatus), of: claim, metrics, at: url, bytes)
     }
 
     /// Records that an attempt has failed.
@@ -39,13 +39,13 @@ struct HostReporter {
         if !HostKey.isCanonical(url.host) { heard.isAboutHost = false }
         let wait = reachability.note(claim, failure: heard, metrics)
         let paced = metrics.remoteAddress == nil ? heard : failure
-        let signal = claim.hasPatience(for: failure, metrics) ? HostPace.Signal(paced) : .nothing
-        learn(signal, of: claim, metrics, at: url, bytes)
+        let report = claim.hasPatience(for: failure, metrics) ? HostPace.Report(paced) : .nothing
+        learn(report, of: claim, metrics, at: url, bytes)
         return wait
     }
 
     private func learn(
-        _ signal: HostPace.Signal,
+        _ report: HostPace.Report,
         of claim: TaskClaim,
         _ metrics: AttemptMetrics,
         at url: CurlURL,
@@ -55,7 +55,7 @@ struct HostReporter {
         // host, which has answered.
         let isElsewhere =
             metrics.redirects > 0 && HostKey(host: url.host, port: Int(url.port)) != claim.hostKey
-        fairShare.learn(isElsewhere ? .answered : signal, from: claim, bytes: bytes)
+        fairShare.learn(isElsewhere ? .answered : report, from: claim, bytes: bytes)
     }
 
     /// Stores the decisions about hosts.
@@ -95,8 +95,8 @@ extension TaskClaim {
     }
 }
 
-extension HostPace.Signal {
-    /// The signal that the status of an answer gives: 429, 502, 503 and 504 say that the load is
+extension HostPace.Report {
+    /// The report that the status of an answer gives: 429, 502, 503 and 504 say that the load is
     /// too high (RFC 6585 §4, RFC 9110 §15.6).
     fileprivate init(status: Int) {
         self = [429, 502, 503, 504].contains(status) ? .refused(status: status) : .answered

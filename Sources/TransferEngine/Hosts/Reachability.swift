@@ -1,3 +1,4 @@
+import PollLoop
 import Synchronization
 import TransferModel
 

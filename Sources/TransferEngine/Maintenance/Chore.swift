@@ -49,4 +49,16 @@ struct Chore: Sendable {
     ) {
         self.init(name, every: interval, orAfter: signal) { turn }
     }
+
+    /// Creates a chore that remembers nothing, and does all there is to do in each turn.
+    init(
+        _ name: String,
+        every interval: Duration,
+        all turn: @escaping @Sendable () async throws(StoreError) -> Void
+    ) {
+        self.init(name, every: interval) { () throws(StoreError) in
+            try await turn()
+            return .rest
+        }
+    }
 }

@@ -21,22 +21,22 @@ actor ContainerSweeper {
     static let emptyPackAgeMax: Duration = .seconds(600)
 
     /// A file that may belong to nobody.
-    enum Leftover: Sendable {
-        /// The part file of an attempt at a task with a destination.
-        case part(Fence)
-        /// The part file of an attempt at another task, or its result.
-        case result(TaskID, Fence)
-        /// The body that a client sent for an upload.
-        case body(TaskID)
-        /// A pack without results, to which nobody adds any.
-        case emptyPack
+    struct Leftover: Sendable {
+        enum Kind: Sendable {
+            /// The part file of an attempt at a task with a destination.
+            case part(Fence)
+            /// The part file of an attempt at another task, or its result.
+            case result(TaskID, Fence)
+            /// The body that a client sent for an upload.
+            case body(TaskID)
+            /// A pack without results, to which nobody adds any.
+            case emptyPack
 
-        fileprivate var isResult: Bool { if case .result = self { true } else { false } }
-    }
+            fileprivate var isResult: Bool { if case .result = self { true } else { false } }
+        }
 
-    /// The files among a batch of entries that may belong to nobody.
-    struct Batch: Sendable {
-        var leftovers: [(kind: Leftover, place: Container.Place)] = []
+        let kind: Kind
+        let place: Container.Place
     }
 
     private nonisolated let loop: PollLoop
@@ -73,8 +73,8 @@ actor ContainerSweeper {
         folder.map { "\(tenant)/\($0)" } ?? tenant.description
     }
 
-    /// Returns the next batch of the files that ``begin(_:beneath:)`` named, with old results only
-    /// if it is to be thorough; nil after the last.
+    /// Returns those of the next files that ``begin(_:beneath:)`` named which may belong to nobody,
+    /// with old results only if it is to be thorough; nil after the last file.
     ///
     /// Files younger than `ageMin` are left out, whatever they look like.
     func next(
@@ -82,23 +82,25 @@ actor ContainerSweeper {
         beneath folder: String? = nil,
         isThorough: Bool,
         ageMin: Duration = ContainerSweeper.ageMin
-    ) -> Batch? {
-        let place = Self.path(of: tenant, folder)
-        guard let walk = walks[place] else { return nil }
-        var batch = Batch()
-        for _ in 0..<Self.entriesMax where batch.leftovers.count < Self.entriesMax {
+    ) -> [Leftover]? {
+        let folderPath = Self.path(of: tenant, folder)
+        guard let walk = walks[folderPath] else { return nil }
+        var batch: [Leftover] = []
+        for _ in 0..<Self.entriesMax where batch.count < Self.entriesMax {
             guard let entry = walk.next() else {
-                walks[place] = nil
+                walks[folderPath] = nil
                 break
             }
             let path = Self.path(of: entry, of: tenant)
             let place = Container.Place(String(path), tenant: tenant)
-            let kind = Leftover(path: path)
+            let kind = Leftover.Kind(path: path)
             guard kind != nil || place.isPack,
                 let age = container.age(of: entry), age >= ageMin,
                 isThorough || age < Self.resultAgeMax || !(kind?.isResult ?? true)
             else { continue }
-            batch.leftovers += kind.map { [($0, place)] } ?? leftovers(inPackAt: place, of: tenant)
+            batch +=
+                kind.map { [Leftover(kind: $0, place: place)] }
+                ?? leftovers(inPackAt: place, of: tenant)
         }
         return batch
     }
@@ -112,10 +114,10 @@ actor ContainerSweeper {
     private func leftovers(
         inPackAt pack: Container.Place,
         of tenant: TenantID
-    ) -> [(kind: Leftover, place: Container.Place)] {
+    ) -> [Leftover] {
         do throws(StorageError) {
             guard let attempts = try container.attempts(inPackAt: pack) else { return [] }
-            guard !attempts.isEmpty else { return [(.emptyPack, pack)] }
+            guard !attempts.isEmpty else { return [Leftover(kind: .emptyPack, place: pack)] }
             return attempts.map { task, fence in
                 let place = Container.Place(
                     partOf: task,
@@ -123,7 +125,7 @@ actor ContainerSweeper {
                     fence: fence,
                     tenant: tenant
                 )
-                return (.result(task, fence), place)
+                return Leftover(kind: .result(task, fence), place: place)
             }
         } catch {
             logger.warning("pack not read", metadata: ["error": "\(error)"])
@@ -173,7 +175,7 @@ actor ContainerSweeper {
     func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
 }
 
-extension ContainerSweeper.Leftover {
+extension ContainerSweeper.Leftover.Kind {
     /// Creates the kind of a file from its path in its tenant's container; nil for a file that
     /// certainly belongs to somebody.
     init?(path: Substring) {

@@ -1,4 +1,5 @@
 import Logging
+import PollLoop
 import ServiceLifecycle
 import TransferStore
 

@@ -29,7 +29,7 @@ struct Promoter {
         if let jump = removalClock.note(promotion.date, asked: asked), jump > 0 {
             logger.warning(
                 "what is old is removed as if the database's clock had not been set",
-                metadata: ["for": "\(RemovalSignals.clockPatience)"]
+                metadata: ["for": "\(Removals.clockPatience)"]
             )
         }
         if promotion.promoted > 0 { onRunnable() }

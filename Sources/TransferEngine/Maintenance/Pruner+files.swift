@@ -54,7 +54,7 @@ extension Pruner {
                     isThorough: false,
                     ageMin: .zero
                 ) {
-                    let bodies = batch.leftovers.compactMap { leftover in
+                    let bodies = batch.compactMap { leftover in
                         if case .body(let task) = leftover.kind {
                             (task, leftover.place)
                         } else {
@@ -135,16 +135,16 @@ extension Pruner {
     }
 }
 
-extension ContainerSweeper.Batch {
-    /// The files of the batch that no row names.
+extension [ContainerSweeper.Leftover] {
+    /// The files among these that no row names.
     func placesOfNobody(
         _ stores: EngineStores
     ) async throws(StoreError) -> [Container.Place] {
-        guard !leftovers.isEmpty else { return [] }
+        guard !isEmpty else { return [] }
         var fences: [Fence] = []
         var attempted: [TaskID] = []
         var uploaded: [TaskID] = []
-        for leftover in leftovers {
+        for leftover in self {
             switch leftover.kind {
             case .part(let fence): fences.append(fence)
             case .result(let task, let fence):
@@ -160,7 +160,7 @@ extension ContainerSweeper.Batch {
         let living = try await stores.verification.outstandingTasks(among: uploaded)
         // A file that may be the result of a task that only a lost database knows is not removed.
         let known = try await stores.verification.tasks(among: attempted)
-        return leftovers.filter { leftover in
+        return filter { leftover in
             switch leftover.kind {
             case .part(let fence): !needed.contains(fence)
             case .result(let task, let fence): known.contains(task) && !needed.contains(fence)

@@ -1,4 +1,5 @@
 package import Logging
+import PollLoop
 import ServiceLifecycle
 package import TransferContainer
 package import TransferStore
@@ -34,7 +35,7 @@ package struct Pruner: Service {
     let logger: Logger
     let retention: Retention
     /// What its removals tell the engine beside it, and are told.
-    package let removals = RemovalSignals()
+    package let removals = Removals()
 
     /// The minimum time for which records that are only added are kept; they are removed a week at
     /// a time.
@@ -106,18 +107,9 @@ package struct Pruner: Service {
                     notAfter: removals.clock.latest
                 ) > 0 {}
             },
-            Chore("old tasks", every: Self.endInterval) { () throws(StoreError) in
-                try await expireTasks()
-                return .rest
-            },
-            Chore("bodies of ended uploads", every: Self.endInterval) { () throws(StoreError) in
-                try await sweepBodies()
-                return .rest
-            },
-            Chore("empty packs", every: Self.endInterval) { () throws(StoreError) in
-                await sweepEmptyPacks()
-                return .rest
-            },
+            Chore("old tasks", every: Self.endInterval, all: expireTasks),
+            Chore("bodies of ended uploads", every: Self.endInterval, all: sweepBodies),
+            Chore("empty packs", every: Self.endInterval, all: sweepEmptyPacks),
             chore("expired tasks") { () throws(StoreError) in
                 try await sweep(stores.retention.pruneExpiredTasks)
             },
@@ -155,10 +147,7 @@ package struct Pruner: Service {
         _ name: String,
         _ turn: @escaping @Sendable () async throws(StoreError) -> Void
     ) -> Chore {
-        Chore(name, every: Self.interval) { () throws(StoreError) in
-            try await turn()
-            return .rest
-        }
+        Chore(name, every: Self.interval, all: turn)
     }
 
     /// Creates the partitions of this week and the next ones; also called before anything is

@@ -7,6 +7,9 @@ struct TimerWatcher: Sendable {
     private static let pauseMin: Duration = .milliseconds(20)
 
     let timers: TimerStore
+    /// The database's clock, which the promoter reads: what ends by one that was set ahead for a
+    /// moment stays ended.
+    let clock: SharedDatabaseClock
     let network: NetworkStatus
     /// Whether the operator says that there is room for work that can wait.
     let isCapacityIdle: Bool
@@ -19,13 +22,15 @@ struct TimerWatcher: Sendable {
 
     /// Does a bounded part of what is due, as close to its time as that of the next is known.
     func turn() async throws(StoreError) -> Chore.Next {
-        guard let wait = try await timers.untilNextTimer() else { return .after(interval) }
+        guard let wait = try await timers.untilNextTimer(notAfter: clock.latest) else {
+            return .after(interval)
+        }
         guard wait == .zero else { return .after(min(wait, interval)) }
         var count = 0
         var failure: StoreError?
         // One kind that cannot be looked at holds up no other.
         let parts: [() async throws(StoreError) -> Int] = [
-            timers.advanceClients, timers.advanceRuns, launchDue,
+            advanceClients, advanceRuns, launchDue,
         ]
         for advance in parts {
             do throws(StoreError) {
@@ -39,11 +44,19 @@ struct TimerWatcher: Sendable {
         return count > 0 ? .more : .after(Self.pauseMin)
     }
 
+    private func advanceClients() async throws(StoreError) -> Int {
+        try await timers.advanceClients(notAfter: clock.latest)
+    }
+
+    private func advanceRuns() async throws(StoreError) -> Int {
+        try await timers.advanceRuns(notAfter: clock.latest)
+    }
+
     /// Decides about the requests whose time has come.
     ///
     /// - Returns: the number of decisions that were carried out.
     private func launchDue() async throws(StoreError) -> Int {
-        let requests = try await timers.dueRequests()
+        let requests = try await timers.dueRequests(notAfter: clock.latest)
         guard !requests.isEmpty else { return 0 }
         let conditions = LaunchConditions(
             hasNetwork: network.isReachable,

@@ -3,7 +3,7 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-// What the curl loop's thread tells of answers.
+/// What the curl loop's thread tells of answers.
 extension Exchange {
     func receive(head: ResponseHead) -> SinkVerdict {
         // The first head comes from the task's own host, before any redirect, unless an upload
@@ -29,7 +29,7 @@ extension Exchange {
             let action = state.machine.received(head)
             state.isResult = action == .receive
             if state.isResult {
-                state.bytesExpected = head.contentLength
+                state.bytesExpected = head.credibleLength(configuration)
                 state.noteUploadIsWhole()
                 if isTooLong(head.contentLength ?? 0) { return refuse(&state) }
             }

@@ -126,7 +126,7 @@ extension Exchange {
     }
 }
 
-// A body that another origin sends.
+/// A body that another origin sends.
 extension Exchange.Confined {
     /// Whether what is copied has to be asked for before anything can be sent.
     var isCopyUnknown: Bool {

@@ -74,7 +74,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private var source: Container.Place? {
         switch claim.request.upload {
         case .file(let path): Container.Place(path, tenant: claim.tenant)
-        case .staged: Container.Place(ResultLocation.bodyPath(of: claim.task), tenant: claim.tenant)
+        case .staged: StagedBody.place(of: claim.task, tenant: claim.tenant)
         case .data, .copy, nil: nil
         }
     }
@@ -202,7 +202,7 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 }
 
-// A body that another origin sends.
+/// A body that another origin sends.
 extension Exchange {
     /// Takes up a copy where an earlier attempt has left it, or refuses one whose result is gone.
     private func beginCopy() {

@@ -1,6 +1,6 @@
 import Curl
 
-// The fields in which an origin tells of an upload.
+/// The fields in which an origin tells of an upload.
 extension ResponseHead {
     /// The number of bytes that the origin has, by `Upload-Offset`; nil for none, and for a value
     /// that is no length.

@@ -172,7 +172,7 @@ final class SourceStream: CurlSink, CurlBodySource {
     }
 }
 
-// What the curl loop's thread tells of the source.
+/// What the curl loop's thread tells of the source.
 extension SourceStream {
     func receive(head: ResponseHead) -> SinkVerdict {
         let (verdict, opening) = state.withLock { state -> (SinkVerdict, (() -> Void)?) in
@@ -272,7 +272,7 @@ extension SourceStream {
     }
 }
 
-// What the destination's transfer reads.
+/// What the destination's transfer reads.
 extension SourceStream {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         let (read, wakesSource) = state.withLock { state -> (BodyRead, Bool) in

@@ -1,7 +1,6 @@
 import Curl
 import TransferModel
 
-// The requests.
 extension UploadStateMachine {
     /// Returns where the step goes.
     var target: CurlURL {

@@ -131,7 +131,6 @@ struct UploadStateMachine {
     mutating func forgotten() { unusable = nil }
 }
 
-// The answers.
 extension UploadStateMachine {
     /// Handles an informational response to a request for `url`.
     ///

@@ -12,7 +12,11 @@ struct MalformedRequest: Error, Equatable {
     init?(_ error: any Error) {
         switch error {
         case let error as MalformedRequest: self = error
-        case HTTPParserError.headerOverflow: detail = "The head of the request is too large."
+        case HTTPParserError.headerOverflow:
+            detail =
+                "The head of the request is too large: it may have \(TransferAPI.headerCountMax) "
+                + "fields, and \(TransferAPI.headerBytesMax) bytes of them and of the target "
+                + "together."
         case is HTTPParserError, is HTTP1TypeConversionError:
             detail = "The bytes are not a request of HTTP/1.1."
         default: return nil

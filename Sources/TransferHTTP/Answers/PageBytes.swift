@@ -106,7 +106,7 @@ extension Answer {
             return try page.encoded(before: PageEnd(next: place, unreadable: unreadable))
         }
         let isSmall = byteCount + values.count * PageBytes.itemBytes <= PageBytes.smallBytesMax
-        let body = isSmall ? try make() : try await RequestResources.beside(make)
+        let body = isSmall ? try make() : try await RequestResources.onJSONThreads(make)
         return Answer(status: .ok, body: body)
     }
 

@@ -93,8 +93,8 @@ extension Quota.Limit {
             """
         case .storedBytes:
             """
-            Results and bodies for uploads count; DELETE /v1/tasks/{id} removes those of an ended \
-            task.
+            Results, bodies for uploads, and parts that ended downloads have left count; \
+            DELETE /v1/tasks/{id} removes those of an ended task.
             """
         case .sessions:
             """

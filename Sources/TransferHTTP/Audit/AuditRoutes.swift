@@ -8,8 +8,8 @@ package import TransferWire
 struct AuditRoutes: Sendable {
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/audit") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/audit", scope: .admin, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }

@@ -11,15 +11,31 @@ struct BackgroundTaskRequestRoutes: Sendable {
     let hasNetwork: @Sendable () -> Bool?
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/background-tasks/requests") { request, context in
-            try await submit(request.jsonBody(), tenant: context.requireTenant())
+    /// The number of drafts of an answer, each made again when the handler has changed meanwhile.
+    private static let draftsMax = 5
+
+    func add(to router: APIRouter) {
+        router.post("/v1/background-tasks/requests", scope: .submit) { request, context in
+            let body = try await request.jsonBody()
+            return try await submit(
+                body,
+                key: IdempotencyKey(request, body: body),
+                tenant: context.requireTenant()
+            )
         }
-        router.get("/v1/background-tasks/requests") { request, context in
+        router.get(
+            "/v1/background-tasks/requests",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(request, allowed: [QueryParameters.client])
             return try await list(of: query.client() ?? .default, context.requireTenant())
         }
-        router.delete("/v1/background-tasks/requests") { request, context in
+        router.delete(
+            "/v1/background-tasks/requests",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(request, allowed: [QueryParameters.client])
             return try await cancel(
                 nil,
@@ -27,41 +43,105 @@ struct BackgroundTaskRequestRoutes: Sendable {
                 context.requireTenant()
             )
         }
-        router.get("/v1/background-tasks/requests/{identifier}") { request, context in
+        router.get(
+            "/v1/background-tasks/requests/{identifier}",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             try await get(context.backgroundTask(request))
         }
-        router.delete("/v1/background-tasks/requests/{identifier}") { request, context in
+        router.delete(
+            "/v1/background-tasks/requests/{identifier}",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             let address = try context.backgroundTask(request)
             return try await cancel(address.identifier, of: address.client, address.tenant)
         }
     }
 
-    func submit(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
+    func submit(_ body: [UInt8], key: IdempotencyKey?, tenant: TenantID) async throws -> Answer {
+        if let key, let answer = try await stores.idempotency.earlierAnswer(key, tenant: tenant) {
+            return answer
+        }
         let submission = try await decoded(BackgroundTaskSubmission.self, from: body)
         let (request, client) = try submission.request()
         let occurrence = try firstOccurrence(of: request)
         let id = BackgroundTaskRequestID(.version7())
-        let result = try await stores.requests.submitRequest(
+        for _ in 0..<Self.draftsMax {
+            let kept = try await answerToKeep(
+                under: key,
+                to: request,
+                id,
+                occurrence,
+                of: client,
+                tenant
+            )
+            let result = try await stores.requests.submitRequest(
+                request,
+                id,
+                occurrence: occurrence,
+                of: client,
+                tenant: tenant,
+                immediate: immediate(request, id, of: client, tenant),
+                answer: kept.map { (draft: $0.draft, record: $0.record) }
+            )
+            if let answer = try answer(with: result, of: client, kept?.answer) { return answer }
+        }
+        throw Problem.taskInFlux
+    }
+
+    /// Returns the answer that is kept under a key, with what stores it; nil without a key.
+    private func answerToKeep(
+        under key: IdempotencyKey?,
+        to request: BackgroundTaskRequest,
+        _ id: BackgroundTaskRequestID,
+        _ occurrence: Date?,
+        of client: ClientID,
+        _ tenant: TenantID
+    ) async throws -> (answer: Answer, draft: RequestDraft, record: IdempotencyRecord)? {
+        guard let key else { return nil }
+        let draft = try await stores.requests.draft(
             request,
             id,
             occurrence: occurrence,
             of: client,
-            tenant: tenant,
-            immediate: immediate(request, id, of: client, tenant)
+            tenant: tenant
         )
+        guard let draft else {
+            try await stores.clients.require(client, of: tenant)
+            throw Problem.taskNotPermitted
+        }
+        let answer = try created(draft.request)
+        return (answer, draft, key.record(of: answer))
+    }
+
+    private func created(_ pending: PendingRequest) throws -> Answer {
+        try .json(
+            BackgroundTaskRequestDocument(pending),
+            status: .created,
+            location: APIPath.taskRequest(
+                pending.request.identifier,
+                of: pending.client.nameInLinks
+            )
+        )
+    }
+
+    /// Returns the answer to a submission with that result, which is the kept one if there is one;
+    /// nil when another draft is needed.
+    private func answer(
+        with result: SubmitRequestResult,
+        of client: ClientID,
+        _ kept: Answer?
+    ) throws -> Answer? {
         switch result {
         case .submitted(let pending):
             tell(.ofClients)
-            return try .json(
-                BackgroundTaskRequestDocument(pending),
-                status: .created,
-                location: APIPath.taskRequest(request.identifier, of: client.nameInLinks)
-            )
-        case .notPermitted:
-            throw Problem(
-                .notPermitted,
-                "The tenant has to permit the identifier, and the client to register a handler."
-            )
+            return try kept ?? created(pending)
+        case .replay(let response): return try Answer(replaying: response)
+        case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
+        case .outdated: return nil
+        case .notPermitted: throw Problem.taskNotPermitted
         case .unavailable: throw Problem.backgroundTasksOff
         case .clientForceQuit: throw Problem.forceQuit(client)
         case .unknownClient: throw Problem.unknownClient
@@ -215,6 +295,17 @@ extension RecurrenceDocument {
 }
 
 extension Problem {
+    fileprivate static let taskNotPermitted = Problem(
+        .notPermitted,
+        "The tenant has to permit the identifier, and the client to register a handler."
+    )
+
+    /// The problem of a request whose handler is another one each time that it is looked at.
+    fileprivate static let taskInFlux = Problem(
+        .unavailable,
+        "The background task is being registered or launched."
+    )
+
     /// The problem of a request that may not wait, and would for this reason.
     fileprivate init(ineligible reason: RequestWait.Reason?) {
         self.init(

@@ -96,11 +96,23 @@ extension RecurrenceDocument {
 }
 
 extension TimeZone {
+    /// The names of the tz database without a slash, but for `Factory`, which is that of no zone.
+    ///
+    /// They are listed because Foundation also takes abbreviations that are none of them, such as
+    /// `PST`, and offsets, and because instances of one service need not have the same files.
+    private static let namesWithoutSlash: Set<String> = [
+        "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "GMT",
+        "GMT+0", "GMT-0", "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel",
+        "Jamaica", "Japan", "Kwajalein", "Libya", "MET", "MST", "MST7MDT", "NZ", "NZ-CHAT",
+        "Navajo", "PRC", "PST8PDT", "Poland", "Portugal", "ROC", "ROK", "Singapore", "Turkey",
+        "UCT", "UTC", "Universal", "W-SU", "WET", "Zulu",
+    ]
+
     /// The zone with that name in the tz database; nil for an abbreviation or an offset, which
     /// Foundation would take too.
     fileprivate init?(knownAs name: String) {
         guard !CombiningMarks.areTooMany(in: name),
-            ["UTC", "GMT"].contains(name) || name.utf8.contains(UInt8(ascii: "/")),
+            name.utf8.contains(UInt8(ascii: "/")) || Self.namesWithoutSlash.contains(name),
             let zone = TimeZone(identifier: name)
         else { return nil }
         self = zone

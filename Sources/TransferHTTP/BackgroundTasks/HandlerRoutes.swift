@@ -7,19 +7,35 @@ import TransferWire
 struct HandlerRoutes: Sendable {
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/background-tasks/handlers") { request, context in
+    func add(to router: APIRouter) {
+        router.get(
+            "/v1/background-tasks/handlers",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(request, allowed: [QueryParameters.client])
             return try await list(of: query.client() ?? .default, context.requireTenant())
         }
-        router.put("/v1/background-tasks/handlers/{identifier}") { request, context in
+        router.put(
+            "/v1/background-tasks/handlers/{identifier}",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             let address = try context.backgroundTask(request)
             return try await register(address, request.jsonBody())
         }
-        router.get("/v1/background-tasks/handlers/{identifier}") { request, context in
+        router.get(
+            "/v1/background-tasks/handlers/{identifier}",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             try await get(context.backgroundTask(request))
         }
-        router.delete("/v1/background-tasks/handlers/{identifier}") { request, context in
+        router.delete(
+            "/v1/background-tasks/handlers/{identifier}",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             try await remove(context.backgroundTask(request))
         }
     }

@@ -12,8 +12,8 @@ struct RunRoutes: Sendable {
     private typealias Change =
         @Sendable (BackgroundTaskRunID, TenantID, [UInt8]) async throws -> RunChangeResult
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/background-tasks/runs") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/background-tasks/runs", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "identifier", "limit", "cursor"]
@@ -21,7 +21,7 @@ struct RunRoutes: Sendable {
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.get("/v1/background-tasks/runs/{id}") { _, context in
+        router.get("/v1/background-tasks/runs/{id}", scope: .read) { _, context in
             let id = try context.runID()
             guard let run = try await stores.runs.run(id, of: context.requireTenant()) else {
                 throw Problem(.unknownRun)
@@ -62,10 +62,10 @@ struct RunRoutes: Sendable {
     /// Adds a route that changes an open run.
     private func addChange(
         _ verb: String,
-        to router: Router<APIContext>,
+        to router: APIRouter,
         _ change: @escaping Change
     ) {
-        router.post("/v1/background-tasks/runs/{id}/\(verb)") { request, context in
+        router.post("/v1/background-tasks/runs/{id}/\(verb)", scope: .control) { request, context in
             let id = try context.runID()
             let body = verb == "accept" ? [] : try await request.jsonBody()
             switch try await change(id, context.requireTenant(), body) {

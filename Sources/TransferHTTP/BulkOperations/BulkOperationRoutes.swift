@@ -13,12 +13,20 @@ struct BulkOperationRoutes: Sendable {
     /// The threads that wait for the disk.
     let threads: NIOThreadPool
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/sessions/{identifier}/bulk-operations") { request, context in
+    func add(to router: APIRouter) {
+        router.post(
+            "/v1/sessions/{identifier}/bulk-operations",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             let address = try context.session(request)
             return try await begin(request.jsonBody(), of: address)
         }
-        router.get("/v1/sessions/{identifier}/bulk-operations") { request, context in
+        router.get(
+            "/v1/sessions/{identifier}/bulk-operations",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "limit", "cursor"]
@@ -26,10 +34,10 @@ struct BulkOperationRoutes: Sendable {
             let address = try context.session(query)
             return try await RequestResources.listing { try await list(query, of: address) }
         }
-        router.get("/v1/bulk-operations/{id}") { _, context in
+        router.get("/v1/bulk-operations/{id}", scope: .read) { _, context in
             try await get(context.bulkOperationID(), tenant: context.requireTenant())
         }
-        router.delete("/v1/bulk-operations/{id}") { _, context in
+        router.delete("/v1/bulk-operations/{id}", scope: .control) { _, context in
             try await stop(context.bulkOperationID(), tenant: context.requireTenant())
         }
     }
@@ -67,9 +75,7 @@ struct BulkOperationRoutes: Sendable {
     private func advance(_ operation: RunningBulkOperation) async {
         do {
             let uploads = try await stores.bulkOperations.stagedUploads(of: operation)
-            let places = uploads.map {
-                Container.Place(ResultLocation.bodyPath(of: $0), tenant: operation.tenant)
-            }
+            let places = uploads.map { StagedBody.place(of: $0, tenant: operation.tenant) }
             let sizes =
                 places.isEmpty
                 ? []

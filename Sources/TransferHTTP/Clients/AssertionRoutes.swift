@@ -10,21 +10,21 @@ struct AssertionRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/assertions") { request, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/assertions", scope: .control) { request, context in
             try await begin(request.jsonBody(), tenant: context.requireTenant())
         }
-        router.get("/v1/assertions") { request, context in
+        router.get("/v1/assertions", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: [QueryParameters.client])
             return try await list(query, tenant: context.requireTenant())
         }
-        router.get("/v1/assertions/{id}") { _, context in
+        router.get("/v1/assertions/{id}", scope: .read) { _, context in
             try await get(context.assertionID(), tenant: context.requireTenant())
         }
-        router.delete("/v1/assertions/{id}") { _, context in
+        router.delete("/v1/assertions/{id}", scope: .control) { _, context in
             try await end(context.assertionID(), tenant: context.requireTenant())
         }
-        router.get("/v1/clients/{client}/assertion-leaks") { _, context in
+        router.get("/v1/clients/{client}/assertion-leaks", scope: .read) { _, context in
             try await leaks(of: context.clientID(), tenant: context.requireTenant())
         }
     }

@@ -8,35 +8,35 @@ struct ClientRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/clients") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/clients", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.put("/v1/clients/{client}") { request, context in
+        router.put("/v1/clients/{client}", scope: .submit) { request, context in
             let id = try context.clientID()
             return try await put(id, request.jsonBody(), tenant: context.requireTenant())
         }
-        router.get("/v1/clients/{client}") { _, context in
+        router.get("/v1/clients/{client}", scope: .read) { _, context in
             try await get(context.clientID(), tenant: context.requireTenant())
         }
-        router.delete("/v1/clients/{client}") { _, context in
+        router.delete("/v1/clients/{client}", scope: .control) { _, context in
             try await remove(context.clientID(), tenant: context.requireTenant())
         }
-        router.post("/v1/clients/{client}/launch") { _, context in
+        router.post("/v1/clients/{client}/launch", scope: .control) { _, context in
             try await launch(context.clientID(), tenant: context.requireTenant())
         }
-        router.post("/v1/clients/{client}/background") { _, context in
+        router.post("/v1/clients/{client}/background", scope: .control) { _, context in
             try await enterBackground(context.clientID(), tenant: context.requireTenant())
         }
-        router.post("/v1/clients/{client}/suspend") { _, context in
+        router.post("/v1/clients/{client}/suspend", scope: .control) { _, context in
             try await suspend(context.clientID(), tenant: context.requireTenant())
         }
-        router.post("/v1/clients/{client}/terminate") { _, context in
+        router.post("/v1/clients/{client}/terminate", scope: .control) { _, context in
             try await terminate(context.clientID(), tenant: context.requireTenant())
         }
-        router.post("/v1/clients/{client}/force-quit") { _, context in
+        router.post("/v1/clients/{client}/force-quit", scope: .control) { _, context in
             try await forceQuit(context.clientID(), tenant: context.requireTenant())
         }
     }

@@ -19,11 +19,11 @@ struct BodyRoutes: Sendable {
     /// The threads on which writes block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/tasks/{id}/body") { _, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/tasks/{id}/body", scope: .submit) { _, context in
             try await offset(of: context.taskID(), tenant: context.requireTenant())
         }
-        router.put("/v1/tasks/{id}/body") { request, context in
+        router.put("/v1/tasks/{id}/body", scope: .submit) { request, context in
             try await put(request, of: context.taskID(), tenant: context.requireTenant())
         }
     }
@@ -45,7 +45,7 @@ struct BodyRoutes: Sendable {
         // Checked again under the lock: another request may just have brought the last bytes.
         _ = try await awaiting(id, tenant: tenant)
         var chunks = request.body.makeAsyncIterator()
-        let first = try await beginAnew(body, range, &chunks)
+        let first = try await beginAnew(body, range, &chunks, of: id, tenant: tenant)
         guard body.size == range.start else {
             var problem = Problem(
                 .wrongOffset,
@@ -58,8 +58,14 @@ struct BodyRoutes: Sendable {
         guard range.isComplete(at: body.size) else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
-        try await check(body, request.headers, isWhole: range.start == 0)
-        try await container.run(on: threads) { try body.sync() }
+        do {
+            try await check(body, request.headers, isWhole: range.start == 0)
+            try await container.run(on: threads) { try body.sync() }
+        } catch {
+            // What was thrown away takes no room.
+            if body.size == 0 { try await stores.stagedBodies.forget([id]) }
+            throw error
+        }
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
@@ -104,19 +110,28 @@ struct BodyRoutes: Sendable {
     private func beginAnew(
         _ body: StagedBody,
         _ range: BodyRange,
-        _ chunks: inout RequestBody.AsyncIterator
+        _ chunks: inout RequestBody.AsyncIterator,
+        of id: TaskID,
+        tenant: TenantID
     ) async throws -> ByteBuffer? {
         guard range.start == 0 else { return nil }
         var first: ByteBuffer?
         // What is kept so far may be of another body.
         if range.end == nil { first = try await Self.next(&chunks, at: 0) }
-        if (range.end ?? Int64(first?.readableBytes ?? 0)) > 0 {
+        let count = Int64(first?.readableBytes ?? 0)
+        if (range.end ?? count) > 0, body.size > 0 {
+            // A body for which there is no room takes the place of none.
+            let kept = body.size
+            try await ask(for: max(0, (range.end ?? count) - kept), to: body, of: tenant)
+            try await reserve(range.total ?? range.end ?? count, for: body, of: id, tenant: tenant)
             try await container.run(on: threads) { try body.clear() }
+            staged.added(-kept, of: tenant)
         }
         return first
     }
 
-    /// The number of bytes for which room is reserved at once if their number is unknown.
+    /// The number of bytes for which room is reserved at once if their number is unknown, and their
+    /// tenant may keep so many.
     private static let reservedMax: Int64 = 16 << 20
 
     private func receive(
@@ -133,8 +148,14 @@ struct BodyRoutes: Sendable {
         var announced = (range.end ?? body.size) - body.size
         var asked = body.size
         try await ask(for: announced, to: body, of: tenant)
-        var reserved = range.total ?? range.end ?? body.size + Self.reservedMax
-        try await reserve(reserved, for: body, of: id, tenant: tenant)
+        let least = range.total ?? range.end ?? body.size + Int64(first?.readableBytes ?? 0)
+        var reserved = try await reserve(
+            least,
+            upTo: range.end == nil ? max(least, body.size + Self.reservedMax) : least,
+            for: body,
+            of: id,
+            tenant: tenant
+        )
         var next = first
         if next == nil { next = try await Self.next(&chunks, at: body.size) }
         while let chunk = next {
@@ -143,8 +164,13 @@ struct BodyRoutes: Sendable {
                 throw range.end == nil ? tooLarge : BodyRange.mismatch
             }
             if body.size + count > reserved {
-                reserved = body.size + max(count, Self.reservedMax)
-                try await reserve(reserved, for: body, of: id, tenant: tenant)
+                reserved = try await reserve(
+                    body.size + count,
+                    upTo: body.size + max(count, Self.reservedMax),
+                    for: body,
+                    of: id,
+                    tenant: tenant
+                )
             }
             if body.size - asked >= StagedBytes.step {
                 try await ask(for: max(announced, count), to: body, of: tenant)
@@ -162,14 +188,18 @@ struct BodyRoutes: Sendable {
     }
 
     /// Reserves what the body may come to have among the bytes that the tenant may keep.
+    ///
+    /// - Returns: the number of bytes, from `bytes` up to `most`.
+    @discardableResult
     private func reserve(
         _ bytes: Int64,
+        upTo most: Int64? = nil,
         for body: StagedBody,
         of id: TaskID,
         tenant: TenantID
-    ) async throws {
+    ) async throws -> Int64 {
         do throws(StoreError) {
-            try await stores.stagedBodies.reserve(bytes, for: id, of: tenant)
+            return try await stores.stagedBodies.reserve(bytes, upTo: most, for: id, of: tenant)
         } catch {
             var problem = Problem(error)
             problem.headers[.uploadOffset] = "\(body.size)"
@@ -178,14 +208,17 @@ struct BodyRoutes: Sendable {
     }
 
     private func ask(for more: Int64, to body: StagedBody, of tenant: TenantID) async throws {
-        let isThere = try await container.run(on: threads) { [staged] in
-            try staged.mayAdd(more, to: body, of: tenant)
+        let obstacle = try await container.run(on: threads) { [staged] in
+            try staged.obstacle(to: more, in: body, of: tenant)
         }
-        guard isThere else {
-            var problem = Problem(exhausted: .stagedBytes)
-            problem.headers[.uploadOffset] = "\(body.size)"
-            throw problem
+        var problem: Problem
+        switch obstacle {
+        case nil: return
+        case .fullDisk: problem = Problem(.storageFull)
+        case .tenantsPart: problem = Problem(exhausted: .stagedBytes)
         }
+        problem.headers[.uploadOffset] = "\(body.size)"
+        throw problem
     }
 
     private static func next(

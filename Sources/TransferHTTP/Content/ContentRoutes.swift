@@ -20,8 +20,8 @@ struct ContentRoutes: Sendable {
     /// The threads on which reads block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/tasks/{id}/content") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/tasks/{id}/content", scope: .read) { request, context in
             try await content(
                 of: context.taskID(),
                 tenant: context.requireTenant(),

@@ -17,8 +17,12 @@ struct EventRoutes: Sendable {
     /// The prefix of links; nil when the service does not know its own address.
     let linkBase: String?
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/sessions/{identifier}/events") { request, context in
+    func add(to router: APIRouter) {
+        router.get(
+            "/v1/sessions/{identifier}/events",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try EventQuery(request, allowing: [QueryParameters.client])
             let address = try context.session(query.parameters)
             let session = try await stores.sessions.sessionOrEnded(
@@ -30,11 +34,19 @@ struct EventRoutes: Sendable {
             let log = EventLog.Source.log(session.id)
             return try await read(log, query, for: context.requireCaller(), request, context)
         }
-        router.post("/v1/sessions/{identifier}/events/ack") { request, context in
+        router.post(
+            "/v1/sessions/{identifier}/events/ack",
+            scope: .webhooks,
+            hasQuery: true
+        ) { request, context in
             let session = try context.session(request)
             return try await acknowledge(request.jsonBody(), in: session)
         }
-        router.get("/v1/clients/{client}/events") { request, context in
+        router.get(
+            "/v1/clients/{client}/events",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try EventQuery(request)
             let caller = try context.requireCaller()
             let client = try await stores.clients.client(
@@ -44,7 +56,7 @@ struct EventRoutes: Sendable {
             guard let client else { throw Problem.unknownClient }
             return try await read(.log(client.log), query, for: caller, request, context)
         }
-        router.get("/v1/events") { request, context in
+        router.get("/v1/events", scope: .read, hasQuery: true) { request, context in
             let query = try EventQuery(request, allowing: [EventQuery.prefix])
             let caller = try context.requireCaller()
             return try await read(.feed(caller.tenant), query, for: caller, request, context)
@@ -204,7 +216,7 @@ extension Answer {
             $0 + PageBytes.itemBytes + ($1.event.task?.clientString?.utf8.count ?? 0)
         }
         let isSmall = byteCount <= PageBytes.smallBytesMax
-        let body = isSmall ? try make() : try await RequestResources.beside(make)
+        let body = isSmall ? try make() : try await RequestResources.onJSONThreads(make)
         return Answer(status: .ok, body: body)
     }
 

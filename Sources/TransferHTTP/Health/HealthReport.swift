@@ -13,8 +13,8 @@ package struct HealthReport: Sendable {
     package let isDatabaseUp: Bool
     /// Whether the database refuses changes because it has no space left.
     package let isDatabaseFull: Bool
-    /// Whether the database fails to store how attempts have ended, for a reason of its own, or to
-    /// end any commit.
+    /// Whether the database fails to store how attempts have ended or to give out tasks, for a
+    /// reason of its own, or to end any commit.
     package let isDatabaseFailing: Bool
     /// The reason why the database is down or refuses changes, in a few words without secrets.
     package let databaseReason: String?

@@ -47,7 +47,7 @@ package struct ProbeAPI: Sendable {
         certificate: ServerCertificate? = nil,
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
-        let router = Router(context: APIContext.self)
+        let router = APIRouter()
         ProbeRoutes(health: health, openAPIDocument: nil).add(to: router)
         return APIResponder(
             routes: router.buildResponder(),
@@ -56,7 +56,6 @@ package struct ProbeAPI: Sendable {
             resources: SharedResources(bodyBytesMax: 0),
             connections: connections,
             counters: counters,
-            hasPage: false,
             logger: logger,
             refusals: RefusalLog(logger),
             serverErrors: ServerErrorLog(logger),

@@ -18,11 +18,11 @@ struct ProbeRoutes: Sendable {
     /// The OpenAPI document; nil on an instance without the API that it describes.
     let openAPIDocument: [UInt8]?
 
-    func add(to router: Router<APIContext>) {
-        router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
-        router.get("/readyz") { _, _ in try await readiness() }
-        router.get("/health") { _, _ in try await report() }
-        router.get("/metrics") { _, _ in
+    func add(to router: APIRouter) {
+        router.get(withoutKey: "/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
+        router.get(withoutKey: "/readyz") { _, _ in try await readiness() }
+        router.get(withoutKey: "/health") { _, _ in try await report() }
+        router.get(withoutKey: "/metrics") { _, _ in
             guard let samples = await health.metrics() else { throw Problem(.unknownRoute) }
             return Self.answer(
                 ByteBuffer(string: MetricsText.text(samples)),
@@ -31,7 +31,7 @@ struct ProbeRoutes: Sendable {
         }
         // All answers share one buffer.
         let document = openAPIDocument.map { ByteBuffer(bytes: $0) }
-        router.get("/openapi.yaml") { _, _ in
+        router.get(withoutKey: "/openapi.yaml") { _, _ in
             guard let document else { throw Problem.withoutAPI }
             return Self.answer(document, type: "application/yaml")
         }

@@ -21,9 +21,9 @@ struct PageRoutes: Sendable {
 
     let files: PageFiles
 
-    func add(to router: Router<APIContext>) {
-        router.get("/") { request, _ in try answer(PageFiles.indexName, to: request) }
-        router.get("/page/{file}") { request, context in
+    func add(to router: APIRouter) {
+        router.get(withoutKey: "/") { request, _ in try answer(PageFiles.indexName, to: request) }
+        router.get(withoutKey: "/page/{file}") { request, context in
             try answer(context.parameters.get("file") ?? "", to: request)
         }
     }

@@ -114,6 +114,21 @@ extension Request {
     )
 }
 
+/// Returns the value of a body, or throws the problem with it; a large one is decoded where it
+/// delays no other request.
+func decoded<Value: Decodable & Sendable>(
+    _ type: Value.Type,
+    from body: [UInt8]
+) async throws -> Value {
+    try await RequestResources.decoding(body.count) {
+        do throws(WireDecoder.Failure) {
+            return try WireDecoder.decode(type, from: body)
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
 /// The bytes of a body that have arrived, or why they are not wanted.
 private struct BodyCollector {
     var bytes: [UInt8] = []

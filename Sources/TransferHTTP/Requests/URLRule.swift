@@ -8,14 +8,13 @@ enum URLRule {
             return "Has \(bytes.count) bytes, and at most \(WebURL.bytesMax) are allowed."
         }
         if let place = bytes.firstIndex(where: { !isPlain($0) }) {
-            return "Has \(name(of: bytes[place])) as byte \(place + 1), which must be "
-                + "percent-encoded, as `components` are by themselves where they are accepted."
+            let isInHost = authorityPart(of: text, bytes)?.indices.contains(place) ?? false
+            return "Has \(name(of: bytes[place])) as byte \(place + 1), which "
+                + remedy(for: bytes[place], isInHost: isInHost)
         }
-        guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else {
+        guard let authority = authorityPart(of: text, bytes) else {
             return "Must begin with http:// or https://."
         }
-        let rest = bytes.dropFirst(scheme.utf8.count)
-        let authority = rest.prefix { !"/?#".utf8.contains($0) }
         if authority.contains(UInt8(ascii: "@")) {
             return "Must have no user name and password; for transfers there are `credential` and "
                 + "an Authorization header."
@@ -32,6 +31,26 @@ enum URLRule {
         if WebURL.isAddressWithDot(host) { return "Has an IPv4 address with a dot behind it." }
         return "Has a host or port that is none: a host has letters, digits, `-`, `.` and `_` "
             + "or is an IPv6 address in brackets, and a port is from 1 to 65535."
+    }
+
+    /// Returns what is between the scheme and the path; nil without a scheme that is accepted.
+    private static func authorityPart(of text: String, _ bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        let lowercase = text.lowercased().utf8
+        return ["http://", "https://"].first { lowercase.starts(with: $0.utf8) }
+            .map { scheme in
+                bytes.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }
+            }
+    }
+
+    private static func remedy(for byte: UInt8, isInHost: Bool) -> String {
+        if !isInHost {
+            "must be percent-encoded, as `components` are by themselves where they are accepted."
+        } else if byte < 0x80 {
+            "no host has."
+        } else {
+            "a host has in Punycode (`xn--…`), as that of `components` gets it by itself where "
+                + "they are accepted."
+        }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

@@ -11,8 +11,8 @@ import TransferWire
 /// and turns thrown errors into answers.
 ///
 /// A route cannot be added without authentication: only the paths that ``ProbeRoutes`` lists
-/// and the files of the page are allowed without a key, and a route that ``RouteScopes`` does not
-/// list needs the most.
+/// and those of the page are allowed without a key, and ``APIRouter`` takes no other route
+/// without a scope.
 package struct APIResponder: HTTPResponder {
     package typealias Context = APIContext
 
@@ -25,8 +25,6 @@ package struct APIResponder: HTTPResponder {
     let keyRates = RequestRates<String>()
     let connections: ConnectionRegistry
     let counters: RequestCounters
-    /// Whether the page is there; without it, its paths are unknown like any other.
-    let hasPage: Bool
     let logger: Logger
     let refusals: RefusalLog
     let serverErrors: ServerErrorLog
@@ -126,21 +124,24 @@ package struct APIResponder: HTTPResponder {
         record: inout RequestRecord
     ) async throws -> Response {
         let path = request.uri.path
-        if !ProbeRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
+        if !ProbeRoutes.probes.contains(path), connections.isForHealthOnly(context.channel) {
             throw Problem(exhausted: .connections)
         }
         var context = context
-        if !ProbeRoutes.paths.contains(path), !(hasPage && PageRoutes.owns(path)) {
+        if !ProbeRoutes.paths.contains(path) {
             guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
-            let caller = try await authenticator.caller(
-                of: request.headers,
-                from: PeerAddress(context.channel.remoteAddress)
-            )
-            record.caller = caller
-            try connections.claim(context.channel, for: caller.tenant)
-            ConnectionTurn.current?.owner = .tenant(caller.tenant)
-            context.caller = caller
-            try take(caller, &record)
+            // Where there is no page, its paths are unknown to everybody.
+            if !PageRoutes.owns(path) {
+                let caller = try await authenticator.caller(
+                    of: request.headers,
+                    from: PeerAddress(context.channel.remoteAddress)
+                )
+                record.caller = caller
+                try connections.claim(context.channel, for: caller.tenant)
+                ConnectionTurn.current?.owner = .tenant(caller.tenant)
+                context.caller = caller
+                try take(caller, &record)
+            }
         }
         let own = RequestResources(
             of: resources,

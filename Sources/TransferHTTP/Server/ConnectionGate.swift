@@ -87,7 +87,7 @@ final class ConnectionGate: ChannelDuplexHandler {
         context.fireChannelActive()
         switch admission {
         case .all: break
-        case .healthAlone: headTimeout = bounds.reserveHeadTimeout
+        case .healthOnly: headTimeout = bounds.reserveHeadTimeout
         case .none: return context.close(promise: nil)
         }
         stateSince = .now
@@ -108,7 +108,6 @@ final class ConnectionGate: ChannelDuplexHandler {
     }
 }
 
-// Inbound.
 extension ConnectionGate {
     /// Passes on the wish for bytes unless some are held.
     ///
@@ -211,7 +210,6 @@ extension ConnectionGate {
     }
 }
 
-// Outbound.
 extension ConnectionGate {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let done = promise ?? context.eventLoop.makePromise()
@@ -267,7 +265,7 @@ extension ConnectionGate {
     }
 }
 
-// Called by the gate after the parser.
+/// What the gate after the parser calls.
 extension ConnectionGate {
     var holdsInput: Bool { machine.holdsInput }
     var isReadingBody: Bool { machine.isReadingBody }
@@ -323,7 +321,6 @@ extension ConnectionGate {
     }
 }
 
-// Time limits.
 extension ConnectionGate {
     /// The next time at which the connection may have to end.
     private var deadline: ContinuousClock.Instant? {

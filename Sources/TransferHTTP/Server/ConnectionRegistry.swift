@@ -11,7 +11,7 @@ package final class ConnectionRegistry: Sendable {
     /// The requests that a new connection may make.
     enum Admission: Sendable {
         case all
-        case healthAlone
+        case healthOnly
         case none
     }
 
@@ -72,9 +72,9 @@ package final class ConnectionRegistry: Sendable {
         let (admission, leaving) = state.withLock { state in
             var leaving: [@Sendable () -> Void] = []
             let hasRoom = makeRoom(for: address, &state, &leaving)
-            var admission = hasRoom ? Admission.all : .healthAlone
+            var admission = hasRoom ? Admission.all : .healthOnly
             if !hasRoom, state.reserveCount >= bounds.reserve {
-                evict(1, &state, &leaving) { $0.admission == .healthAlone }
+                evict(1, &state, &leaving) { $0.admission == .healthOnly }
                 if state.reserveCount >= bounds.reserve { admission = .none }
             }
             guard admission != .none else { return (admission, leaving) }
@@ -116,8 +116,8 @@ package final class ConnectionRegistry: Sendable {
     }
 
     /// Whether a connection gets nothing but health.
-    func isHealthAlone(_ channel: any Channel) -> Bool {
-        state.withLock { $0.entries[ObjectIdentifier(channel)]?.admission == .healthAlone }
+    func isForHealthOnly(_ channel: any Channel) -> Bool {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.admission == .healthOnly }
     }
 
     /// Counts a connection as that of the tenant whose good key has arrived on it.

@@ -48,7 +48,7 @@ package struct TransferAPI: Sendable {
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
     ///   - connectionsPerHost: the most connections to a host of which nothing else is known.
-    ///   - baseURL: the address of this service as its clients know it, without a slash at the end;
+    ///   - linkBase: the address of this service as its clients know it, without a slash at the end;
     ///     nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
@@ -70,7 +70,7 @@ package struct TransferAPI: Sendable {
         uploadBytesMax: Int64,
         bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
         connectionsPerHost: Int,
-        baseURL: String?,
+        linkBase: String?,
         egress: EgressPolicy,
         health: HealthSource,
         polls: LongPollHub,
@@ -92,7 +92,7 @@ package struct TransferAPI: Sendable {
         self.uploadBytesMax = uploadBytesMax
         self.bodyBytesMax = bodyBytesMax
         self.connectionsPerHost = connectionsPerHost
-        linkBase = baseURL
+        self.linkBase = linkBase
         self.egress = egress
         self.health = health
         self.polls = polls
@@ -115,8 +115,8 @@ package struct TransferAPI: Sendable {
     }
 
     /// Returns all routes, as `openapi.yaml` describes them.
-    package func router() -> Router<APIContext> {
-        let router = Router(context: APIContext.self)
+    func router() -> APIRouter {
+        let router = APIRouter()
         ClientRoutes(stores: stores, tell: tell).add(to: router)
         AssertionRoutes(stores: stores, tell: tell).add(to: router)
         HandlerRoutes(stores: stores).add(to: router)
@@ -180,7 +180,7 @@ package struct TransferAPI: Sendable {
         return router
     }
 
-    private func addContent(to router: Router<APIContext>) {
+    private func addContent(to router: APIRouter) {
         ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
             stores: stores,
@@ -202,7 +202,6 @@ package struct TransferAPI: Sendable {
             resources: SharedResources(bodyBytesMax: bodyBytesMax, presence: presence),
             connections: connections,
             counters: counters,
-            hasPage: page != nil,
             logger: logger,
             refusals: RefusalLog(logger),
             serverErrors: ServerErrorLog(logger),

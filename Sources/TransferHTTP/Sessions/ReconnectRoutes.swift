@@ -8,17 +8,21 @@ import TransferWire
 struct ReconnectRoutes: Sendable {
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/sessions/{identifier}/reconnect") { request, context in
+    func add(to router: APIRouter) {
+        router.post(
+            "/v1/sessions/{identifier}/reconnect",
+            scope: RouteScopes.reconnection,
+            hasQuery: true
+        ) { request, context in
             let session = try context.session(request)
             let body = try await request.jsonBody()
             return try await RequestResources.listing { try await reconnect(session, body) }
         }
-        router.patch("/v1/leases/{id}") { request, context in
+        router.patch("/v1/leases/{id}", scope: .control) { request, context in
             let lease = try context.leaseToken()
             return try await renew(lease, request.jsonBody(), tenant: context.requireTenant())
         }
-        router.delete("/v1/leases/{id}") { _, context in
+        router.delete("/v1/leases/{id}", scope: .control) { _, context in
             try await release(context.leaseToken(), tenant: context.requireTenant())
         }
     }
@@ -34,7 +38,7 @@ struct ReconnectRoutes: Sendable {
             settings,
             in: stores
         )
-        return try await RequestResources.beside { try .json(document) }
+        return try await RequestResources.onJSONThreads { try .json(document) }
     }
 
     /// Returns the session of the request: the client's own, or an extension's session that it
@@ -45,13 +49,11 @@ struct ReconnectRoutes: Sendable {
     ) async throws -> Session {
         var owner = address
         if let adoption {
-            let clients = [
-                try await stores.clients.client(tenant: address.tenant, id: address.client),
-                try await stores.clients.client(tenant: address.tenant, id: adoption.client),
-            ]
-            guard let adopter = clients[0], let adopted = clients[1] else {
-                throw Problem.unknownClient
-            }
+            let clients = stores.clients
+            guard
+                let adopter = try await clients.client(tenant: address.tenant, id: address.client),
+                let adopted = try await clients.client(tenant: address.tenant, id: adoption.client)
+            else { throw Problem.unknownClient }
             guard adopter.kind == .app, adopted.kind == .extension else {
                 throw Problem([
                     FieldError(

@@ -13,8 +13,8 @@ struct SessionRoutes: Sendable {
     let slots: ReaderSlots
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/sessions") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/sessions", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "prefix", "outstanding", "limit", "cursor"]
@@ -22,7 +22,11 @@ struct SessionRoutes: Sendable {
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.put("/v1/sessions/{identifier}") { request, context in
+        router.put(
+            "/v1/sessions/{identifier}",
+            scope: .submit,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "reconnect"]
@@ -40,25 +44,41 @@ struct SessionRoutes: Sendable {
                 try await put(session, body, if: condition, reconnecting: true, by: caller)
             }
         }
-        router.get("/v1/sessions/{identifier}") { request, context in
+        router.get("/v1/sessions/{identifier}", scope: .read, hasQuery: true) { request, context in
             try await get(
                 context.session(request),
                 waiting: WaitPreference(request.headers),
                 for: context.requireCaller()
             )
         }
-        router.patch("/v1/sessions/{identifier}") { request, context in
+        router.patch(
+            "/v1/sessions/{identifier}",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             let session = try context.session(request)
             let condition = RevisionCondition(request.headers)
             return try await change(session, request.jsonBody(), if: condition)
         }
-        router.delete("/v1/sessions/{identifier}") { request, context in
+        router.delete(
+            "/v1/sessions/{identifier}",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             try await invalidate(context.session(request), if: RevisionCondition(request.headers))
         }
-        router.post("/v1/sessions/{identifier}/invalidate") { request, context in
+        router.post(
+            "/v1/sessions/{identifier}/invalidate",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             try await invalidate(context.session(request), if: RevisionCondition(request.headers))
         }
-        router.post("/v1/sessions/{identifier}/finish") { request, context in
+        router.post(
+            "/v1/sessions/{identifier}/finish",
+            scope: .control,
+            hasQuery: true
+        ) { request, context in
             try await finish(context.session(request), if: RevisionCondition(request.headers))
         }
     }
@@ -300,21 +320,6 @@ extension ClientStore {
         guard address.client != .default else { return Problem(.unknownSession) }
         let client = try await client(tenant: address.tenant, id: address.client)
         return client == nil ? .unknownClient : Problem(.unknownSession)
-    }
-}
-
-/// Returns the value of a body, or throws the problem with it; a large one is decoded where it
-/// delays no other request.
-func decoded<Value: Decodable & Sendable>(
-    _ type: Value.Type,
-    from body: [UInt8]
-) async throws -> Value {
-    try await RequestResources.decoding(body.count) {
-        do throws(WireDecoder.Failure) {
-            return try WireDecoder.decode(type, from: body)
-        } catch {
-            throw Problem(error)
-        }
     }
 }
 

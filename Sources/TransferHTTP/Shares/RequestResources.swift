@@ -127,7 +127,7 @@ final class RequestResources: Sendable {
         let share = BudgetShare(of: current.shared.decodings, for: current.tenant)
         try await share.take(1)
         defer { share.shrink(to: 0) }
-        return try await beside(work)
+        return try await onJSONThreads(work)
     }
 
     /// Waits for the tenant's turn, and for room for a page of a list.
@@ -152,7 +152,7 @@ final class RequestResources: Sendable {
     }
 
     /// Runs `work`, which takes long, off the threads that all requests share.
-    static func beside<Value: Sendable>(
+    static func onJSONThreads<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         guard let current else { return try work() }

@@ -26,16 +26,26 @@ final class StagedBytes: Sendable {
 
     init(in container: Container) { self.container = container }
 
-    /// Returns whether `more` bytes may be added to `body`.
-    func mayAdd(_ more: Int64, to body: StagedBody, of tenant: TenantID) throws(StorageError)
-        -> Bool
-    {
-        let space = try body.space()
-        if space.mayTake(more) { return true }
-        return space.mayTake(more, own: try count(of: tenant))
+    /// What is in the way of further bytes.
+    enum Obstacle {
+        /// The tenant's bodies take their part.
+        case tenantsPart
+        /// There is too little space, whoever has taken it.
+        case fullDisk
     }
 
-    /// Adds the bytes written since the last check.
+    /// Returns what keeps `more` bytes from being added to `body`; nil when nothing does.
+    func obstacle(
+        to more: Int64,
+        in body: StagedBody,
+        of tenant: TenantID
+    ) throws(StorageError) -> Obstacle? {
+        let space = try body.space()
+        if space.mayTake(more) { return nil }
+        return space.obstacle(to: more, own: try count(of: tenant))
+    }
+
+    /// Adds the bytes written since the last check; less than zero are those that were discarded.
     func added(_ count: Int64, of tenant: TenantID) {
         counts.withLock { $0[tenant]?.bytes += count }
     }
@@ -61,6 +71,14 @@ final class StagedBytes: Sendable {
 }
 
 extension FileSystemSpace {
+    /// Returns what keeps a tenant that has `own` bytes from adding `more`; nil when nothing does.
+    func obstacle(to more: Int64, own: Int64) -> StagedBytes.Obstacle? {
+        if mayTake(more, own: own) { return nil }
+        // Where what the tenant can end makes no room, it would wait for others in vain.
+        let most = FileSystemSpace(free: free + own, total: total)
+        return most.mayTake(more, own: 0) ? .tenantsPart : .fullDisk
+    }
+
     /// Returns whether `more` may be added to the bytes `own` of a tenant; nil counts all bytes as
     /// its own.
     func mayTake(_ more: Int64, own: Int64? = nil) -> Bool {

@@ -14,11 +14,15 @@ struct DeliveryRoutes: Sendable {
     let tell: @Sendable (Set<Signal>) -> Void
     private let tests = TestSlots()
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/subscriptions/{id}/test") { _, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/subscriptions/{id}/test", scope: .webhooks) { _, context in
             try await test(context.subscriptionID(), tenant: context.requireTenant())
         }
-        router.get("/v1/subscriptions/{id}/deliveries") { request, context in
+        router.get(
+            "/v1/subscriptions/{id}/deliveries",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
             let subscription = try context.subscriptionID()
             let tenant = try context.requireTenant()
@@ -26,17 +30,17 @@ struct DeliveryRoutes: Sendable {
                 try await list(query, of: subscription, tenant: tenant)
             }
         }
-        router.post("/v1/subscriptions/{id}/recover") { request, context in
+        router.post("/v1/subscriptions/{id}/recover", scope: .webhooks) { request, context in
             try await recover(
                 request.jsonBody(),
                 of: context.subscriptionID(),
                 tenant: context.requireTenant()
             )
         }
-        router.get("/v1/deliveries/{id}") { _, context in
+        router.get("/v1/deliveries/{id}", scope: .read) { _, context in
             try await get(context.deliveryID(), tenant: context.requireTenant())
         }
-        router.post("/v1/deliveries/{id}/replay") { _, context in
+        router.post("/v1/deliveries/{id}/replay", scope: .webhooks) { _, context in
             try await replay(context.deliveryID(), tenant: context.requireTenant())
         }
     }

@@ -13,8 +13,8 @@ struct SubscriptionRoutes: Sendable {
     let egress: EgressPolicy
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/subscriptions") { request, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/subscriptions", scope: .webhooks) { request, context in
             let body = try await request.jsonBody()
             return try await create(
                 body,
@@ -22,15 +22,15 @@ struct SubscriptionRoutes: Sendable {
                 tenant: context.requireTenant()
             )
         }
-        router.get("/v1/subscriptions") { request, context in
+        router.get("/v1/subscriptions", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.get("/v1/subscriptions/{id}") { _, context in
+        router.get("/v1/subscriptions/{id}", scope: .read) { _, context in
             try await get(context.subscriptionID(), tenant: context.requireTenant())
         }
-        router.patch("/v1/subscriptions/{id}") { request, context in
+        router.patch("/v1/subscriptions/{id}", scope: .webhooks) { request, context in
             try await change(
                 request.jsonBody(),
                 if: RevisionCondition(request.headers),
@@ -38,10 +38,10 @@ struct SubscriptionRoutes: Sendable {
                 tenant: context.requireTenant()
             )
         }
-        router.delete("/v1/subscriptions/{id}") { _, context in
+        router.delete("/v1/subscriptions/{id}", scope: .webhooks) { _, context in
             try await delete(context.subscriptionID(), tenant: context.requireTenant())
         }
-        router.post("/v1/subscriptions/{id}/rotate-secret") { request, context in
+        router.post("/v1/subscriptions/{id}/rotate-secret", scope: .webhooks) { request, context in
             let body = try await request.jsonBody()
             return try await rotateSecret(
                 body,

@@ -9,13 +9,13 @@ struct AnswerRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/tasks/{id}/begin") { request, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/tasks/{id}/begin", scope: .control) { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await begin(id, body, by: context.requireCaller())
         }
-        router.post("/v1/tasks/{id}/credential") { request, context in
+        router.post("/v1/tasks/{id}/credential", scope: .control) { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await authenticate(id, body, tenant: context.requireTenant())
@@ -27,8 +27,8 @@ struct AnswerRoutes: Sendable {
         let replacement = try request.replacement()
         let tenant = caller.tenant
         guard request.disposition != .cancel else {
-            return try answer(
-                try await stores.questions.cancelTask(
+            return try await answer(
+                stores.questions.cancelTask(
                     tenant: tenant,
                     id: id,
                     ifAskingIn: .waitingToBegin
@@ -39,8 +39,8 @@ struct AnswerRoutes: Sendable {
             try caller.require(RouteScopes.namingOrigins)
             try await checkSource(of: id, by: caller)
         }
-        return try answer(
-            try await stores.questions.beginTask(tenant: tenant, id: id, with: replacement)
+        return try await answer(
+            stores.questions.beginTask(tenant: tenant, id: id, with: replacement)
         )
     }
 
@@ -67,15 +67,15 @@ struct AnswerRoutes: Sendable {
         }
         switch request.disposition {
         case .use:
-            let answer = try await self.answer(request.credential, tenant: tenant)
-            return try self.answer(
-                try await stores.questions.answerChallenge(tenant: tenant, id: id, with: answer)
+            let credential = try await credential(chosenAs: request.credential, tenant: tenant)
+            return try await answer(
+                stores.questions.answerChallenge(tenant: tenant, id: id, with: credential)
             )
         case .default, .reject:
-            return try answer(try await stores.questions.refuseChallenge(tenant: tenant, id: id))
+            return try await answer(stores.questions.refuseChallenge(tenant: tenant, id: id))
         case .cancel:
-            return try answer(
-                try await stores.questions.cancelTask(
+            return try await answer(
+                stores.questions.cancelTask(
                     tenant: tenant,
                     id: id,
                     ifAskingIn: .waitingForAuthentication
@@ -84,8 +84,8 @@ struct AnswerRoutes: Sendable {
         }
     }
 
-    private func answer(
-        _ choice: ChallengeRequest.Choice?,
+    private func credential(
+        chosenAs choice: ChallengeRequest.Choice?,
         tenant: TenantID
     ) async throws -> CredentialAnswer {
         switch choice {

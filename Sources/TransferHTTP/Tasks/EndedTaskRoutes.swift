@@ -14,15 +14,15 @@ struct EndedTaskRoutes: Sendable {
     /// The threads that wait for the disk.
     let threads: NIOThreadPool
 
-    func add(to router: Router<APIContext>) {
-        router.delete("/v1/tasks/{id}") { _, context in
+    func add(to router: APIRouter) {
+        router.delete("/v1/tasks/{id}", scope: .control) { _, context in
             try await remove(context.taskID(), tenant: context.requireTenant())
         }
         // A removal leaves exactly what an expiry leaves.
-        router.post("/v1/test-hooks/tasks/{id}/expire") { _, context in
+        router.post("/v1/test-hooks/tasks/{id}/expire", scope: .control) { _, context in
             try await remove(context.taskID(), tenant: context.requireTenant())
         }
-        router.post("/v1/tasks/{id}/retry") { _, context in
+        router.post("/v1/tasks/{id}/retry", scope: .control) { _, context in
             try await retry(context.taskID(), tenant: context.requireTenant())
         }
     }
@@ -87,17 +87,9 @@ struct EndedTaskRoutes: Sendable {
 
     /// Returns whether the bytes are still there that a client brought for an upload.
     private func hasBody(_ id: TaskID, tenant: TenantID) async throws -> Bool {
-        let place = Container.Place(ResultLocation.bodyPath(of: id), tenant: tenant)
+        let place = StagedBody.place(of: id, tenant: tenant)
         return try await container.run(on: threads) { [container] in
             try container.size(of: place) != nil
         }
-    }
-}
-
-extension AbandonedPart {
-    /// The places at which the file may be.
-    fileprivate var places: [Container.Place] {
-        let own = ResultLocation.partPath(of: task, destination: destination, fence: fence)
-        return ([own] + [sourcePath].compactMap(\.self)).map { Container.Place($0, tenant: tenant) }
     }
 }

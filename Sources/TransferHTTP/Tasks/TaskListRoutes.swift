@@ -7,8 +7,12 @@ import TransferWire
 struct TaskListRoutes: Sendable {
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/sessions/{identifier}/tasks") { request, context in
+    func add(to router: APIRouter) {
+        router.get(
+            "/v1/sessions/{identifier}/tasks",
+            scope: .read,
+            hasQuery: true
+        ) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: TaskFilter.parameters.union([QueryParameters.client, "limit", "cursor"])
@@ -16,7 +20,7 @@ struct TaskListRoutes: Sendable {
             let session = try context.session(query)
             return try await RequestResources.listing { try await list(query, of: session) }
         }
-        router.get("/v1/tasks") { request, context in
+        router.get("/v1/tasks", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: TaskFilter.parameters.union(["limit", "cursor"])

@@ -22,8 +22,12 @@ struct TaskRoutes: Sendable {
         Submitter(stores: stores, container: container, tell: tell)
     }
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
+    func add(to router: APIRouter) {
+        router.post(
+            "/v1/sessions/{identifier}/tasks",
+            scope: .submit,
+            hasQuery: true
+        ) { request, context -> Response in
             let session = try context.session(request)
             let caller = try context.requireCaller()
             let lease = try SubmissionLease(request.headers)
@@ -41,7 +45,7 @@ struct TaskRoutes: Sendable {
             }
             return try answer.response(from: request, context: context)
         }
-        router.get("/v1/tasks/{id}") { request, context in
+        router.get("/v1/tasks/{id}", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["until"])
             return try await get(
                 context.taskID(),
@@ -50,7 +54,7 @@ struct TaskRoutes: Sendable {
                 for: context.requireCaller()
             )
         }
-        router.patch("/v1/tasks/{id}") { request, context in
+        router.patch("/v1/tasks/{id}", scope: .control) { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await change(
@@ -60,21 +64,21 @@ struct TaskRoutes: Sendable {
                 tenant: context.requireTenant()
             )
         }
-        router.post("/v1/tasks/{id}/cancel") { request, context in
+        router.post("/v1/tasks/{id}/cancel", scope: .control) { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await cancel(id, body, tenant: context.requireTenant())
         }
-        router.post("/v1/tasks/{id}/suspend") { _, context in
+        router.post("/v1/tasks/{id}/suspend", scope: .control) { _, context in
             try await suspend(context.taskID(), tenant: context.requireTenant())
         }
-        router.get("/v1/tasks/{id}/attempts") { _, context in
+        router.get("/v1/tasks/{id}/attempts", scope: .read) { _, context in
             try await attempts(context.taskID(), tenant: context.requireTenant())
         }
-        router.get("/v1/tasks/{id}/metrics") { _, context in
+        router.get("/v1/tasks/{id}/metrics", scope: .read) { _, context in
             try await metrics(context.taskID(), tenant: context.requireTenant())
         }
-        router.post("/v1/tasks/{id}/resume") { _, context in
+        router.post("/v1/tasks/{id}/resume", scope: .control) { _, context in
             try await resume(context.taskID(), tenant: context.requireTenant())
         }
     }

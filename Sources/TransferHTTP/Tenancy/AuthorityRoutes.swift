@@ -10,14 +10,14 @@ struct AuthorityRoutes: Sendable {
     private static let path = "/v1/tenant/certificate-authorities"
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.get("\(Self.path)") { _, context in
+    func add(to router: APIRouter) {
+        router.get(Self.path, scope: .read) { _, context in
             try await get(tenant: context.requireTenant())
         }
-        router.put("\(Self.path)") { request, context in
+        router.put(Self.path, scope: .control) { request, context in
             try await put(request.jsonBody(), tenant: context.requireTenant())
         }
-        router.delete("\(Self.path)") { _, context in
+        router.delete(Self.path, scope: .control) { _, context in
             try await stores.tenants.setCertificateAuthorities(nil, tenant: context.requireTenant())
             return Answer(status: .noContent)
         }

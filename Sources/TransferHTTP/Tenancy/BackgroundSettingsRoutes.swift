@@ -8,8 +8,8 @@ struct BackgroundSettingsRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/tenant/background-settings") { _, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/tenant/background-settings", scope: .read) { _, context in
             let settings = try await stores.tenants.backgroundSettings(
                 of: context.requireTenant()
             )
@@ -18,7 +18,7 @@ struct BackgroundSettingsRoutes: Sendable {
                 revision: settings.revision
             )
         }
-        router.patch("/v1/tenant/background-settings") { request, context in
+        router.patch("/v1/tenant/background-settings", scope: .control) { request, context in
             let body = try await request.jsonBody()
             let change = try await decoded(BackgroundSettingsPatchRequest.self, from: body).change()
             let settings = try await stores.tenants.changeBackgroundSettings(

@@ -8,19 +8,19 @@ struct CredentialRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.put("/v1/credentials/{name}") { request, context in
+    func add(to router: APIRouter) {
+        router.put("/v1/credentials/{name}", scope: .control) { request, context in
             let name = try context.credentialName()
             let body = try await request.jsonBody()
             return try await put(name, body, tenant: context.requireTenant())
         }
-        router.get("/v1/credentials/{name}") { _, context in
+        router.get("/v1/credentials/{name}", scope: .read) { _, context in
             try await get(context.credentialName(), tenant: context.requireTenant())
         }
-        router.delete("/v1/credentials/{name}") { _, context in
+        router.delete("/v1/credentials/{name}", scope: .control) { _, context in
             try await delete(context.credentialName(), tenant: context.requireTenant())
         }
-        router.get("/v1/credentials") { request, context in
+        router.get("/v1/credentials", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }

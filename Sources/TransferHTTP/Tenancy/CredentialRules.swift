@@ -1,5 +1,3 @@
-import TransferModel
-
 /// The rules for credentials, in words and in bytes.
 enum CredentialRules {
     /// The maximum number of bytes of a token, password or value.

@@ -8,13 +8,13 @@ import TransferWire
 struct HostRoutes: Sendable {
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/hosts") { request, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/hosts", scope: .read, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.get("/v1/hosts/{host}") { _, context in
+        router.get("/v1/hosts/{host}", scope: .read) { _, context in
             try await get(context.parameters.get("host"), tenant: context.requireTenant())
         }
     }

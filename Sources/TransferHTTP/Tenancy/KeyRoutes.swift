@@ -10,16 +10,16 @@ struct KeyRoutes: Sendable {
     /// here at once.
     let onRevoked: @Sendable (String) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/keys") { request, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/keys", scope: .admin) { request, context in
             try await create(request.jsonBody(), by: context.requireCaller())
         }
-        router.get("/v1/keys") { request, context in
+        router.get("/v1/keys", scope: .admin, hasQuery: true) { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
             let tenant = try context.requireTenant()
             return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
-        router.delete("/v1/keys/{id}") { _, context in
+        router.delete("/v1/keys/{id}", scope: .admin) { _, context in
             try await revoke(context.parameters.get("id"), tenant: context.requireTenant())
         }
     }

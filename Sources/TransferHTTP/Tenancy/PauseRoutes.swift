@@ -9,11 +9,11 @@ struct PauseRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/tenant/pause") { request, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/tenant/pause", scope: .admin) { request, context in
             try await pause(request.jsonBody(), of: context.requireTenant())
         }
-        router.post("/v1/tenant/resume") { request, context in
+        router.post("/v1/tenant/resume", scope: .admin) { request, context in
             try await resume(request.jsonBody(), of: context.requireTenant())
         }
     }

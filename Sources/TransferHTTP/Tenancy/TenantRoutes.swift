@@ -9,8 +9,8 @@ struct TenantRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void
 
-    func add(to router: Router<APIContext>) {
-        router.get("/v1/tenant") { _, context in
+    func add(to router: APIRouter) {
+        router.get("/v1/tenant", scope: .read) { _, context in
             try await get(tenant: context.requireTenant())
         }
         PauseRoutes(stores: stores, tell: tell).add(to: router)

@@ -11,11 +11,14 @@ struct TestHookRoutes: Sendable {
 
     let stores: APIStores
 
-    func add(to router: Router<APIContext>) {
-        router.post("/v1/test-hooks/tasks/{id}/end-wait") { _, context in
+    func add(to router: APIRouter) {
+        router.post("/v1/test-hooks/tasks/{id}/end-wait", scope: .control) { _, context in
             try await endWait(of: context.taskID(), tenant: context.requireTenant())
         }
-        router.post("/v1/test-hooks/tasks/{id}/fail-next-attempt") { request, context in
+        router.post(
+            "/v1/test-hooks/tasks/{id}/fail-next-attempt",
+            scope: .control
+        ) { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await failNextAttempt(of: id, body, tenant: context.requireTenant())

@@ -32,13 +32,7 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The checksum in lower-case hexadecimal, without the algorithm.
-    package var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] },
-            as: UTF8.self
-        )
-    }
+    package var description: String { bytes.hexadecimal }
 
     private static func value(ofDigit digit: UInt8) -> UInt8? {
         switch digit {

@@ -9,8 +9,8 @@ package struct PartialDownload: Equatable, Sendable {
     package var sourcePath: String?
     /// The machine's boot during which the file was written.
     package let bootID: UUID
-    /// The bytes of the file that are present when it was written in segments; nil when it was
-    /// written from its start on.
+    /// The bytes of the file that are present, where it was written in segments or may be from now
+    /// on; nil when it was written from its start on.
     package var ranges: ByteRangeSet?
     /// The bytes that survive a power cut: from the start on, or of ``ranges`` when it is all of
     /// them.
@@ -59,15 +59,20 @@ package struct PartialDownload: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - size: the file's.
-    ///   - isSegmented: whether the file was ever written other than at its end, also after this
-    ///     value was stored; then its size proves nothing.
+    ///   - isSegmented: whether the file may have been written other than at its end, also after
+    ///     this value was stored; then its size proves nothing, and ``ranges`` count. Otherwise it
+    ///     never was, or has become whole and durable.
     ///   - bootID: the current boot of the machine.
     /// - Returns: the bytes; empty for a file that has to start over.
     package func rangesUsable(size: Int64, isSegmented: Bool, bootID: UUID) -> ByteRangeSet {
         guard size <= bytesTotal else { return ByteRangeSet() }
         let isSameBoot = bootID == self.bootID
-        guard var ranges else {
-            let trusted = isSameBoot && !isSegmented ? size : min(size, bytesDurable)
+        guard isSegmented, var ranges else {
+            let isSizeTrusted = isSameBoot && !isSegmented
+            // Of ranges with holes, the durable bytes are no front.
+            let hasHoles = self.ranges?.ranges.count ?? 0 > 1
+            guard isSizeTrusted || !hasHoles else { return ByteRangeSet() }
+            let trusted = isSizeTrusted ? size : min(size, bytesDurable)
             return ByteRangeSet(0..<max(0, min(trusted, bytesTotal - 1)))
         }
         guard ranges.upperBound <= size, isSameBoot || ranges.count <= bytesDurable else {

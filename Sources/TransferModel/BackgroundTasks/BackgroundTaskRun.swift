@@ -78,7 +78,7 @@ package struct BackgroundTaskRun: Sendable {
     package let progress: Progress?
     package let title: String?
     package let subtitle: String?
-    /// The number of transfers linked to it.
+    /// The number of transfers that were linked to it, whatever has become of them.
     package let transfers: Int64
 
     /// The time within which a launch has to be accepted.

@@ -12,7 +12,10 @@ package enum LaunchDecision: Equatable, Sendable {
     /// Decides what is done about `request` under these conditions.
     package init(_ request: DueRequest, _ conditions: LaunchConditions = LaunchConditions()) {
         let facts = request.facts
-        let next = request.recurrence?.next(after: request.occurrenceAt, now: facts.now)
+        let jitter = request.recurrence?.jitter ?? .zero
+        // None is missed before its longest delay is over, which may be longer than their period.
+        let settledAt = facts.now - jitter / .seconds(1)
+        let next = request.recurrence?.next(after: request.occurrenceAt, now: settledAt)
         // The time that the client wants between two launches is no lateness.
         var expectedAt = request.occurrenceAt
         if let least = request.minInterval, let last = facts.lastLaunchedAt {
@@ -22,7 +25,7 @@ package enum LaunchDecision: Equatable, Sendable {
         if let recurrence = request.recurrence, recurrence.missed == .skip,
             // These waits are its own, and end later than its occurrence.
             request.reason != .interval, request.reason != .relaunch,
-            lateness > (Recurrence.missedAfter + recurrence.jitter) / .seconds(1)
+            lateness > (Recurrence.missedAfter + jitter) / .seconds(1)
         {
             self = .skip(next: next)
             return

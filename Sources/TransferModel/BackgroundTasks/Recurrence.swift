@@ -23,7 +23,7 @@ package struct Recurrence: Equatable, Sendable {
     package let rule: Rule
     package let missed: MissedPolicy
     /// The longest random time by which a launch is delayed, so that many clients do not come at
-    /// once.
+    /// once; it may be longer than the time between two.
     package let jitter: Duration
 
     /// The range of the time between two occurrences, in seconds.

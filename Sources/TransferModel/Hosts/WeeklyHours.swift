@@ -12,6 +12,7 @@ package struct WeeklyHours: Equatable, Sendable {
     private struct Period: Equatable {
         /// The days on which the period begins, from 0 for Sunday to 6.
         let days: Set<Int>
+        /// Its first minute of the day, and the one after its last; at most 1440.
         let begin: Int
         let end: Int
 

@@ -28,6 +28,7 @@ extension TransferOptions {
         defaults.decompresses = false
         defaults.timeoutForLowSpeed = Self.timeoutForLowSpeedDefault
         defaults.keepsCookies = false
+        defaults.sendsBodyToOtherOrigins = false
         defaults.resumableUpload = .off
         defaults.redirectsMax = Self.redirectsMaxDefault
         defaults.segmentsMax = Self.segmentsMaxDefault

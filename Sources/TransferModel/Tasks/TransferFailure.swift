@@ -34,8 +34,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case httpStatus = "http_status"
         /// The server answered 407, as a proxy does that wants a credential of its own.
         case proxyAuthenticationRequired = "proxy_authentication_required"
-        /// The credential is not there, its token endpoint refuses it, or this service cannot read
-        /// it.
+        /// The credential is not there, its token endpoint refuses it, this service cannot read it,
+        /// or the key of a client certificate does not belong to it.
         case credentialUnusable = "credential_unusable"
         /// More redirects than allowed, or one without a usable `Location`.
         case badRedirect = "bad_redirect"

@@ -45,13 +45,7 @@ package enum TransferState: String, CaseIterable, Sendable {
 
     /// The nearest of `URLSessionTask.State`'s four values.
     package var urlSessionState: String {
-        switch self {
-        case .suspended: "suspended"
-        case .scheduled, .waitingToBegin, .queued, .running, .waitingForRetry,
-            .waitingForConnectivity, .waitingForAuthentication:
-            "running"
-        case .completed, .failed, .cancelled: "completed"
-        }
+        self == .suspended ? "suspended" : isTerminal ? "completed" : "running"
     }
 }
 

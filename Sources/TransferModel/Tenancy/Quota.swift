@@ -5,8 +5,8 @@ package struct Quota: Hashable, Sendable {
         /// The tasks that have not ended; set by the operator for each tenant, and unbounded unless
         /// set.
         case outstandingTasks = "outstanding_tasks"
-        /// The bytes of results and of bodies brought for uploads; set by the operator for each
-        /// tenant, and unbounded unless set.
+        /// The bytes of results, of bodies for uploads and of kept parts; set by the operator for
+        /// each tenant, and unbounded unless set.
         case storedBytes = "stored_bytes"
         /// The sessions that have not ended.
         case sessions

@@ -11,7 +11,7 @@ package struct Tenant: Sendable {
     package let requestsPerSecondMax: Int?
     /// The most bytes per second of all its running tasks together; nil for no limit.
     package let totalBytesPerSecondMax: Int64?
-    /// The most bytes of results and of bodies brought for uploads; nil for any number.
+    /// The most bytes of results, of bodies for uploads and of kept parts; nil for any number.
     package let storedBytesMax: Int64?
     /// The most bytes that its running tasks have to move; nil for any number.
     package let inFlightBytesMax: Int64?

@@ -6,7 +6,7 @@ package struct TenantHoldings: Equatable, Sendable {
     package let tasks: Int64
     /// The number of tasks that have not ended.
     package let outstandingTasks: Int64
-    /// The bytes of results, and of bodies brought for uploads.
+    /// The bytes of results, of bodies brought for uploads, and of kept parts.
     package let storedBytes: Int64
     /// The number of subscriptions that were not deleted.
     package let subscriptions: Int64

@@ -3,6 +3,12 @@ package import TransferModel
 /// The result of submitting a request for a background task.
 package enum SubmitRequestResult: Sendable {
     case submitted(PendingRequest)
+    /// The request was answered before; nothing was done now.
+    case replay(IdempotencyRecord.Response)
+    /// The idempotency key belongs to another request.
+    case idempotencyMismatch
+    /// The handler is no longer as it was for the draft; nothing was done, and another draft may fit.
+    case outdated
     /// The client has registered no handler for the identifier, or may not.
     case notPermitted
     /// The tenant has background tasks switched off.

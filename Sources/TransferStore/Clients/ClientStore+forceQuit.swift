@@ -16,7 +16,7 @@ extension ClientStore {
     ///
     /// From the commit on all that is decided, under the row locks of the sessions' counters, and
     /// none of their tasks begins. A page of each session is cancelled at once, the rest by
-    /// ``continueCancellations()``.
+    /// ``CancellationStore/continueCancellations()``.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func forceQuit(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {

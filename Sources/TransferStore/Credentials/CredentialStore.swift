@@ -31,14 +31,16 @@ extension CredentialStore {
     ) async throws(StoreError) -> (credential: Credential, isCreated: Bool) {
         let id = UUID.version7()
         let kind = form.kind.rawValue
+        let secret = try database.sealer.seal(
+            secrets: secrets,
+            at: .secrets(
+                of: CredentialUse(id: id, tenant: tenant, name: name, form: form, origins: origins)
+            )
+        )
         let form = try StoredJSON.text(
             of: form,
             database.sealer,
             at: .tokenEndpoint(of: id, named: name, of: tenant)
-        )
-        let secret = try database.sealer.seal(
-            secrets: secrets,
-            at: .secrets(of: id, named: name, of: tenant)
         )
         let room = Database.hasRoom(
             in:
@@ -194,7 +196,6 @@ extension CredentialStore {
         """
 }
 
-// Refreshing access tokens.
 extension CredentialStore {
     /// The time reserved for a refresh, longer than any request to a token endpoint lasts.
     private static let refreshSeconds = 60
@@ -223,17 +224,13 @@ extension CredentialStore {
         expiresIn: Duration?,
         secrets: Credential.Secrets?
     ) async throws(StoreError) -> Bool {
-        let credential = stored.credential
-        let (id, name, tenant) = (credential.id.uuid, credential.name, credential.tenant)
+        let use = CredentialUse(stored.credential)
         let token = try database.sealer.seal(
             Array(accessToken.exposed.utf8),
-            at: .accessToken(of: id, named: name, of: tenant)
+            at: .accessToken(of: use)
         )
         let secret = try secrets.map { secrets throws(StoreError) in
-            try database.sealer.seal(
-                secrets: secrets,
-                at: .secrets(of: id, named: name, of: tenant)
-            )
+            try database.sealer.seal(secrets: secrets, at: .secrets(of: use))
         }
         return try await database.run(
             """
@@ -241,7 +238,7 @@ extension CredentialStore {
                 access_expires_at = clock_timestamp()
                     + \(expiresIn?.milliseconds)::bigint * interval '1 ms',
                 secret = coalesce(\(secret), secret), refreshing_until = NULL, failure = NULL
-            WHERE id = \(id) AND version = \(stored.version)
+            WHERE id = \(use.id) AND version = \(stored.version)
             """
         ).affectedCount == 1
     }
@@ -281,20 +278,13 @@ extension CredentialStore {
 
 extension Credential: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
-        let id = try row.decode("id", as: UUID.self)
-        let tenant = try row.tenant("tenant_id")
-        let name = try row.decodeIfPresent("name", as: String.self)
+        let use = try CredentialUse(row)
         self.init(
-            id: CredentialID(id),
-            tenant: tenant,
-            name: name,
-            form: try StoredJSON.form(
-                try row.word("kind"),
-                try row.decode("form", as: JSONText.self).text,
-                row.sealer,
-                at: .tokenEndpoint(of: id, named: name, of: tenant)
-            ),
-            origins: try row.decode("origins", as: [String].self).map { Origin(stored: $0) },
+            id: CredentialID(use.id),
+            tenant: use.tenant,
+            name: use.name,
+            form: use.form,
+            origins: use.origins,
             createdAt: try row.decode("created_at"),
             updatedAt: try row.decode("updated_at"),
             accessExpiresAt: try row.decodeIfPresent("access_expires_at"),

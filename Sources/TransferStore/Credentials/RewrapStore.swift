@@ -72,7 +72,8 @@ extension RewrapStore {
         return switch part {
         case .credentials:
             """
-            SELECT id AS owner, ''::bytea AS key, tenant_id, name, form, secret, access_token
+            SELECT id AS owner, ''::bytea AS key, id, tenant_id, name, kind, form, origins, secret,
+                access_token
             FROM credential WHERE id > \(owner) ORDER BY id LIMIT \(limit)
             """
         case .sessions:
@@ -120,7 +121,7 @@ extension RewrapStore {
         _ row: StoredRow
     ) throws(StoreError) -> Query? {
         switch part {
-        case .credentials: try credential(owner, row)
+        case .credentials: try credential(row)
         case .sessions: try session(owner, row)
         case .subscriptions: try subscription(SubscriptionID(owner), row)
         case .signingSecrets: try signingSecret(SubscriptionID(owner), row)
@@ -130,30 +131,25 @@ extension RewrapStore {
         }
     }
 
-    private func credential(_ id: UUID, _ row: StoredRow) throws(StoreError) -> Query? {
-        let tenant = try row.tenant("tenant_id")
-        let name = try row.decodeIfPresent("name", as: String.self)
+    private func credential(_ row: StoredRow) throws(StoreError) -> Query? {
+        let use = try CredentialUse(row)
         let form = try row.decode("form", as: JSONText.self).text
         let secret = try row.decode("secret", as: [UInt8].self)
         let token = try row.decodeIfPresent("access_token", as: [UInt8].self)
         let newForm = try StoredJSON.renewed(
             form: form,
             row.sealer,
-            at: .tokenEndpoint(of: id, named: name, of: tenant)
+            at: .tokenEndpoint(of: use.id, named: use.name, of: use.tenant)
         )
-        let newSecret = try renewed(
-            secret,
-            row.sealer,
-            at: .secrets(of: id, named: name, of: tenant)
-        )
+        let newSecret = try renewed(secret, row.sealer, at: .secrets(of: use))
         let newToken = try token.flatMap { token throws(StoreError) in
-            try renewed(token, row.sealer, at: .accessToken(of: id, named: name, of: tenant))
+            try renewed(token, row.sealer, at: .accessToken(of: use))
         }
         guard newForm != nil || newSecret != nil || newToken != nil else { return nil }
         return """
             UPDATE credential SET form = \(newForm ?? form)::text::jsonb,
                 secret = \(newSecret ?? secret), access_token = \(newToken ?? token)
-            WHERE id = \(id) AND form = \(form)::text::jsonb AND secret = \(secret)
+            WHERE id = \(use.id) AND form = \(form)::text::jsonb AND secret = \(secret)
                 AND access_token IS NOT DISTINCT FROM \(token)
             """
     }

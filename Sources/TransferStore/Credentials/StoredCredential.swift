@@ -17,7 +17,7 @@ package struct StoredCredential: Sendable {
 extension StoredCredential {
     init(_ row: StoredRow) throws(StoreError) {
         let credential = try Credential(row)
-        let (id, name, tenant) = (credential.id.uuid, credential.name, credential.tenant)
+        let use = CredentialUse(credential)
         // An expired token is replaced by a refresh, which needs the secrets alone: one that was
         // damaged, or sealed with a key that this service lacks, must not prevent it.
         let isOver = credential.accessExpiresAt.map { $0 <= Date() } ?? false
@@ -25,15 +25,9 @@ extension StoredCredential {
         self.init(
             credential: credential,
             version: try row.decode("version"),
-            secrets: try row.sealer.open(
-                secrets: row.decode("secret"),
-                at: .secrets(of: id, named: name, of: tenant)
-            ),
+            secrets: try row.sealer.open(secrets: row.decode("secret"), at: .secrets(of: use)),
             accessToken: try token.map { token throws(StoreError) in
-                let bytes = try row.sealer.openSealed(
-                    token,
-                    at: .accessToken(of: id, named: name, of: tenant)
-                )
+                let bytes = try row.sealer.openSealed(token, at: .accessToken(of: use))
                 return Secret(String(decoding: bytes, as: UTF8.self))
             }
         )

@@ -35,35 +35,22 @@ extension RowSealer.Place {
         )
     }
 
-    static func secrets(of credential: UUID, named name: String?, of tenant: TenantID) -> Self {
-        value(.credential, of: credential, named: name, of: tenant)
+    static func secrets(of credential: CredentialUse) -> Self {
+        Self(.credential, of: credential.tenant, in: credential.bytes)
     }
 
-    static func accessToken(
-        of credential: UUID,
-        named name: String?,
-        of tenant: TenantID
-    ) -> Self {
-        value(.accessToken, of: credential, named: name, of: tenant)
+    static func accessToken(of credential: CredentialUse) -> Self {
+        Self(.accessToken, of: credential.tenant, in: credential.bytes)
     }
 
+    /// The endpoint of a credential, bound by its name: one that replaces another keeps its row.
     static func tokenEndpoint(
         of credential: UUID,
         named name: String?,
         of tenant: TenantID
     ) -> Self {
-        value(.tokenEndpoint, of: credential, named: name, of: tenant)
-    }
-
-    /// A value of a credential, bound by its name: one that replaces another keeps its row.
-    private static func value(
-        _ purpose: SecretBox.Purpose,
-        of credential: UUID,
-        named name: String?,
-        of tenant: TenantID
-    ) -> Self {
-        name.map { Self(purpose, of: tenant, in: Array($0.utf8)) }
-            ?? Self(purpose, of: tenant, in: credential)
+        name.map { Self(.tokenEndpoint, of: tenant, in: Array($0.utf8)) }
+            ?? Self(.tokenEndpoint, of: tenant, in: credential)
     }
 
     static func signingSecret(of subscription: SubscriptionID, of tenant: TenantID) -> Self {

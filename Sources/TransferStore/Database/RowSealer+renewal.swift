@@ -1,7 +1,7 @@
 import Foundation
 import TransferSecrets
 
-// Values that a key which does not seal any more has sealed, or none.
+/// Values that a key which does not seal any more has sealed, or none.
 extension RowSealer {
     /// Returns bytes as they are to be stored now; nil if they are stored so.
     func renewed(_ stored: [UInt8], at place: Place) throws(StoreError) -> [UInt8]? {

@@ -12,7 +12,8 @@ struct RowSealer: Sendable {
     struct Place {
         let purpose: SecretBox.Purpose
         let tenant: TenantID
-        /// The name that the row has from its creation on.
+        /// The name that the row has from its creation on, and for the secrets of a credential
+        /// also what they are for.
         let row: [UInt8]
 
         init(_ purpose: SecretBox.Purpose, of tenant: TenantID, in row: UUID) {

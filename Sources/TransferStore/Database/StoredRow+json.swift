@@ -48,7 +48,7 @@ extension StoredRow {
     /// Returns the metrics in `measurements`; nil without any.
     func metrics() throws(StoreError) -> AttemptMetrics? {
         guard let text = try decodeIfPresent("measurements", as: String.self) else { return nil }
-        return try StoredMeasurements.metrics(text)
+        return try StoredMetrics.metrics(text)
     }
 
     /// Returns the result whose head is in `response_head`; nil without one.

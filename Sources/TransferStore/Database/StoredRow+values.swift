@@ -15,6 +15,18 @@ extension StoredRow {
         TaskID(try decode(column, as: UUID.self))
     }
 
+    func subscription(_ column: String) throws(StoreError) -> SubscriptionID {
+        SubscriptionID(try decode(column, as: UUID.self))
+    }
+
+    func delivery(_ column: String) throws(StoreError) -> DeliveryID {
+        DeliveryID(try decode(column, as: UUID.self))
+    }
+
+    func hostKey(_ column: String) throws(StoreError) -> HostKey {
+        HostKey(rawValue: try decode(column))
+    }
+
     func client(_ column: String) throws(StoreError) -> ClientID {
         ClientID(stored: try decode(column, as: String.self))
     }

@@ -118,7 +118,7 @@ extension DeliveryLogStore {
         var turns: [ReplayTurns.Turn] = []
         var last: SubscriptionID?
         for row in rows {
-            let id = SubscriptionID(try row.decode("subscription_id", as: UUID.self))
+            let id = try row.subscription("subscription_id")
             last = id
             guard try row.decode("is_due", as: Bool.self) else { continue }
             let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self).map {
@@ -185,9 +185,7 @@ extension DeliveryLogStore {
                 claims.append(try ReplayClaim(row))
             } catch {
                 unreadable.append(try row.decode("replay_fence"))
-                subscriptions.insert(
-                    SubscriptionID(try row.decode("subscription_id", as: UUID.self))
-                )
+                subscriptions.insert(try row.subscription("subscription_id"))
             }
         }
         if !unreadable.isEmpty {
@@ -304,8 +302,8 @@ extension DeliveryLogStore {
 extension ReplayClaim: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         self.init(
-            delivery: DeliveryID(try row.decode("id", as: UUID.self)),
-            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            delivery: try row.delivery("id"),
+            subscription: try row.subscription("subscription_id"),
             tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
             sequence: try row.decode("sequence"),

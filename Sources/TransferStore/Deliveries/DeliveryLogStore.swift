@@ -215,7 +215,7 @@ extension DeliveryLogStore {
         return try ListPage(
             rows,
             limit: limit,
-            place: { row throws(StoreError) in DeliveryID(try row.decode("id", as: UUID.self)) },
+            place: { row throws(StoreError) in try row.delivery("id") },
             item: { row throws(StoreError) in try LoggedDelivery(row, attempts: attempts) }
         )
     }
@@ -259,7 +259,7 @@ extension LoggedDelivery {
         let state = try row.word("state", as: State.self)
         self.init(
             id: DeliveryID(id),
-            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            subscription: try row.subscription("subscription_id"),
             event: try row.decodeIfPresent("event_id"),
             kind: try row.decodeIfPresent("kind", as: String.self) == nil
                 ? nil : try row.word("kind"),

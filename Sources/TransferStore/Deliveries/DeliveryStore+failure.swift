@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -8,13 +8,15 @@ extension DeliveryStore {
     ///
     /// The failure also counts against the subscription, which may then be paused, or disabled with
     /// the event that reports it. If the subscription was changed since the claim, the try is only
-    /// logged, and the message is due as the subscription is then.
+    /// logged, and the message is due as the subscription is then. With a `latest`, nothing has
+    /// failed for longer than until then, however far ahead the database's clock is.
     package func recordDeliveryFailed(
         _ claim: DeliveryClaim,
         sequence: Int64,
         batch: MessageBatch? = nil,
         _ setback: DeliverySetback,
-        health: DeliveryHealth = DeliveryHealth()
+        health: DeliveryHealth = DeliveryHealth(),
+        notAfter latest: Date? = nil
     ) async throws(StoreError) -> SetbackResult {
         let isDead = setback.retryAfter == nil
         let throttleEnd: Query = """
@@ -62,7 +64,7 @@ extension DeliveryStore {
                 WHERE b.id = f.subscription_id AND b.disabled_at IS NULL
                     AND \(Fragment.isLivingSubscriptionByKey)
                     AND (\(setback.isGone) OR f.failures >= \(Int32(health.failuresMax))
-                        AND f.failing_since <= clock_timestamp()
+                        AND f.failing_since <= least(clock_timestamp(), \(latest))
                             - \(health.disabledAfter.milliseconds) * interval '1 ms')
                 RETURNING b.id, b.tenant_id, b.disabled_reason, f.failing_since
             ),
@@ -136,8 +138,6 @@ extension DeliveryStore {
 extension DeliveryStore {
     /// The number of deliveries of a subscription that one transaction examines.
     package static let restartPageMax = 1000
-    /// A number that no other lock of the service has: "rstr" in ASCII.
-    private static let restartLockKey: Int32 = 0x7273_7472
 
     /// Ends the failures of a subscription that has accepted a message, and makes the first page of
     /// its waiting deliveries due, which for most subscriptions is all of them.
@@ -247,7 +247,7 @@ extension DeliveryStore {
             WITH chosen AS MATERIALIZED (
                 SELECT r.* FROM delivery_restart r
                 WHERE r.subscription_id = \(id) AND pg_try_advisory_xact_lock(
-                    \(Self.restartLockKey), hashtext(r.subscription_id::text))
+                    \(AdvisoryLock.restarts.rawValue), hashtext(r.subscription_id::text))
             ),
             page AS MATERIALIZED (
                 SELECT d.session_id, \(Self.isWaiting) AS is_waiting FROM delivery d

@@ -378,7 +378,7 @@ extension Endpoint: RowDecodable {
     /// `secrets`.
     init(_ row: StoredRow) throws(StoreError) {
         let tenant = try row.tenant("tenant_id")
-        let id = SubscriptionID(try row.decode("subscription_id", as: UUID.self))
+        let id = try row.subscription("subscription_id")
         let secrets = try row.decode("secrets", as: [[UInt8]].self)
         guard !secrets.isEmpty else {
             throw StoreError(decoding: "a subscription without a signing secret")

@@ -105,9 +105,7 @@ extension SubscriptionStore {
         return try ListPage(
             rows,
             limit: limit,
-            place: { row throws(StoreError) in
-                SubscriptionID(try row.decode("id", as: UUID.self))
-            },
+            place: { row throws(StoreError) in try row.subscription("id") },
             item: Subscription.init
         )
     }
@@ -279,7 +277,7 @@ extension SubscriptionChange {
 extension Subscription: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         let disabledAt = try row.decodeIfPresent("disabled_at", as: Date.self)
-        let id = SubscriptionID(try row.decode("id", as: UUID.self))
+        let id = try row.subscription("id")
         let tenant = try row.tenant("tenant_id")
         self.init(
             id: id,

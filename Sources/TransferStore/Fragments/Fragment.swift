@@ -1,11 +1,8 @@
 import Postgres
 import TransferModel
 
-/// The SQL that statements of several stores share.
-enum Fragment {}
-
-/// Parts of statements; each names the CTEs it expects.
-extension Fragment {
+/// The SQL that statements of several stores share; each part names the CTEs it expects.
+enum Fragment {
     /// Returns whether a task asks its client before it begins, by its own options or, without any,
     /// those of its session.
     static func asksToBegin(task: Query, session: Query) -> Query {

@@ -1,9 +1,7 @@
 import Postgres
 
-/// The size of a page of tasks.
-package enum PageSize {}
-
-extension PageSize {
+/// The bounds of a page of tasks, in bytes.
+package enum PageSize {
     /// The number of bytes of client strings after which a page ends, with the row that reaches it.
     ///
     /// Client strings are what makes a row large: without a bound, a page of 200 has 12 MiB of

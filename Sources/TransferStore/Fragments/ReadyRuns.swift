@@ -145,15 +145,15 @@ enum ReadyRuns {
         )
         """
 
-    /// A number that no other lock of the service has.
-    private static let lockKey: Int32 = 1_952_804_991
-
     /// Returns the statement that orders the rest of the transaction against all others that take
     /// tasks of `session` out of the queue, but not against claims.
     ///
     /// It is a statement of its own, so that the next one sees the runs as they then are, and comes
     /// before every other lock, so that there is no deadlock.
     static func lock(of session: Query) -> Query {
-        "SELECT pg_advisory_xact_lock(\(lockKey), hashtext((\(session))::text))"
+        """
+        SELECT pg_advisory_xact_lock(
+            \(AdvisoryLock.readyRuns.rawValue), hashtext((\(session))::text))
+        """
     }
 }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 package import Logging
 package import Postgres
+import TransferModel
 
 /// Brings a database's schema to the version that this program expects, and back.
 ///
@@ -30,11 +31,6 @@ package struct Migrator: Sendable {
     private let migrations: [Migration]
     private let logger: Logger
 
-    /// A number that nothing else in this database locks by: "trfd" in ASCII.
-    ///
-    /// The second half of the lock is the schema's name, because each schema has migrations of its
-    /// own.
-    private static let lockKey: Int32 = 0x7472_6664
     /// Migrations of the versions before the first release, by which their databases are recognized.
     static let developmentNames: Set = ["0001_sessions_and_tasks", "0012_service_role"]
     /// The start of the first line of a migration that an older program may run beside.
@@ -79,7 +75,7 @@ package struct Migrator: Sendable {
                 try await refuse(highest.name, beside: "< \(floor)", connection)
             }
             for migration in missing {
-                let checksum = Self.hexadecimal(migration.checksum)
+                let checksum = migration.checksum.hexadecimal
                 // Not as '\x…', which is another value without standard_conforming_strings.
                 let entry = """
                     INSERT INTO schema_migration (number, name, checksum, runs_beside)
@@ -222,14 +218,16 @@ package struct Migrator: Sendable {
         return result
     }
 
-    /// Takes the lock by repeated attempts rather than by waiting in the server: no statement of
-    /// ours may take longer than a connection's deadline, but another instance's migration may.
+    /// Takes the lock by repeated attempts rather than by waiting in the server.
+    ///
+    /// No statement of ours may take longer than a connection's deadline, but another instance's
+    /// migration may. Each schema has migrations of its own, and so a lock.
     private func lock(_ connection: Connection) async throws {
         while true {
             let rows = try await connection.execute(
                 """
-                SELECT pg_try_advisory_lock(\(Self.lockKey), hashtext(current_schema()))
-                    AS is_locked
+                SELECT pg_try_advisory_lock(
+                    \(AdvisoryLock.migration.rawValue), hashtext(current_schema())) AS is_locked
                 """
             )
             if try rows.first?.decode("is_locked", as: Bool.self) == true { return }
@@ -239,7 +237,10 @@ package struct Migrator: Sendable {
 
     private func unlock(_ connection: Connection) async throws {
         _ = try await connection.execute(
-            "SELECT pg_advisory_unlock(\(Self.lockKey), hashtext(current_schema()))"
+            """
+            SELECT pg_advisory_unlock(
+                \(AdvisoryLock.migration.rawValue), hashtext(current_schema()))
+            """
         )
     }
 
@@ -311,10 +312,6 @@ package struct Migrator: Sendable {
 
     private static func step(_ migration: Migration, _ scripts: [String]) -> MigrationRun.Step {
         MigrationRun.Step(name: migration.name, script: scripts.joined(separator: "\n;\n"))
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func read(folder: String) throws(MigratorError) -> [Migration] {

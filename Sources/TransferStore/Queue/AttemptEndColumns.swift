@@ -13,10 +13,11 @@ struct AttemptEndColumns {
     var delays: [Int64?] = []
     var abandoned: [Int64?] = []
     var measurements: [String?] = []
-    var partials: [PartialColumns] = []
+    /// The parts that ends leave, with the places of these; few leave one.
+    var partials: [(place: Int64, part: PartialDownload)] = []
     var bytesSent: [Int64] = []
-    var responses: [ResponseColumns] = []
-    var questions: [QuestionColumns] = []
+    var responses: [ResponseRow] = []
+    var questions: [QuestionRow] = []
     var moves = MirrorMoveColumns()
 
     init(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
@@ -33,18 +34,18 @@ struct AttemptEndColumns {
             bytesReceived.append(attemptEnd.bytesReceived)
             bytesSent.append(attemptEnd.bytesSent)
             abandoned.append(attemptEnd.abandoned?.rawValue)
-            measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
+            measurements.append(attemptEnd.metrics.map(StoredMetrics.text(of:)))
             if let partial = attemptEnd.partial {
-                partials.append(PartialColumns(partial, place: place))
+                partials.append((place: place, part: partial))
             }
             switch attemptEnd.outcome {
             case .completed: try append(.completed)
             case .fetched(let result, let part):
                 try append(.fetched)
-                responses.append(ResponseColumns(result, part: part, place: place))
+                responses.append(ResponseRow(result, part: part, place: place))
             case .answered(let result, let body):
                 try append(.answered)
-                responses.append(ResponseColumns(result, body: body, place: place))
+                responses.append(ResponseRow(result, body: body, place: place))
             case .failed(let failure): try append(.failed, failure)
             case .retry(let failure, let delay): try append(.retry, failure, delay)
             case .waitForConnectivity(let failure, let delay):
@@ -53,7 +54,7 @@ struct AttemptEndColumns {
             case .askForCredential(let failure, let origin, let name, let time):
                 try append(.askForCredential, failure, time)
                 questions.append(
-                    QuestionColumns(
+                    QuestionRow(
                         place: place,
                         origin: origin.description,
                         credential: name

@@ -39,13 +39,14 @@ extension CompletionStore {
         _ attemptEnds: [AttemptEnd],
         beginning pendingRenames: [PendingRename] = []
     ) async throws(StoreError) -> Set<TaskID> {
-        let plain = try PlainEndColumns(attemptEnds)
         var changes: [AttemptChange] = []
         if !pendingRenames.isEmpty { changes.append(Self.pendingRename(of: pendingRenames)) }
-        if let plain, !attemptEnds.isEmpty {
-            changes.append(Self.plainEnd(of: attemptEnds, plain))
-        } else if !attemptEnds.isEmpty {
-            changes.append(try Self.attemptEnd(of: attemptEnds))
+        if !attemptEnds.isEmpty {
+            if let plain = try PlainEndColumns(attemptEnds) {
+                changes.append(Self.plainEnd(of: attemptEnds, plain))
+            } else {
+                changes.append(try Self.attemptEnd(of: attemptEnds))
+            }
         }
         var changed = try await run(changes)
         let others = attemptEnds.filter { !changed.contains($0.task) }
@@ -79,7 +80,7 @@ extension CompletionStore {
         let inRuns = changes.map(\.fences).filter { !$0.isEmpty }
         let looksForParts = changes.contains(where: \.looksForParts)
         // The first time one statement alone locks its runs itself.
-        if inRuns.count > 1 || (isAgain || looksForParts) && !inRuns.isEmpty {
+        if !inRuns.isEmpty, inRuns.count > 1 || isAgain || looksForParts {
             let fences = inRuns.joined().map(\.rawValue).sorted()
             queries.append(AttemptRuns.runs.lock(FenceSpans(fences)))
             if looksForParts {
@@ -97,6 +98,7 @@ extension CompletionStore {
         return changed
     }
 
+    /// Returns the statement for ends of every kind, each of which is looked for by itself.
     static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> AttemptChange {
         let columns = try AttemptEndColumns(attemptEnds)
         let groups = FenceRuns.Groups(
@@ -226,89 +228,8 @@ extension CompletionStore {
             ),
             -- 2. The part files that another attempt resumes, and those that nothing needs any
             -- more.
-            reported AS (
-                SELECT g.task_id, g.tenant_id, g.outcome, k.part_fence,
-                    k.ranges::int8multirange AS ranges, k.boot_id, k.bytes_durable, k.bytes_total,
-                    k.validator, k.coding, k.may_be_of_another
-                FROM unnest(
-                    \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
-                    \(columns.partials.map(\.ranges)), \(columns.partials.map(\.bootID)),
-                    \(columns.partials.map(\.bytesDurable)),
-                    \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator)),
-                    \(columns.partials.map(\.coding)), \(columns.partials.map(\.mayBeOfAnother))
-                ) AS k (
-                    place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator,
-                    coding, may_be_of_another)
-                JOIN gone g USING (place)
-                WHERE g.outcome IN (
-                    'retry', 'wait_for_connectivity', 'wait_out', 'ask_for_credential', 'released',
-                    'moved', 'failed')
-            ),
-            kept AS (SELECT * FROM reported WHERE outcome <> 'failed'),
-            partial_row AS (\(PartStore.replacePartial)),
-            partial_gone AS (
-                DELETE FROM partial x
-                WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
-                    AND (x.task_id IN (
-                            SELECT g.task_id FROM gone g
-                            WHERE g.outcome IN ('completed', 'fetched', 'answered', 'failed'))
-                        OR x.part_fence IN (
-                            SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
-                RETURNING x.*
-            ),
-            -- What a failed task leaves is kept under its own name, for the client's retry.
-            left_over AS (
-                SELECT r.task_id, r.tenant_id, r.part_fence, r.task_id AS source_task_id, r.ranges,
-                    r.boot_id, r.bytes_durable, r.bytes_total, r.validator, r.coding,
-                    r.may_be_of_another
-                FROM reported r WHERE r.outcome = 'failed'
-                UNION ALL
-                SELECT x.task_id, g.tenant_id, x.part_fence, coalesce(x.source_task_id, x.task_id),
-                    x.ranges, x.boot_id, x.bytes_durable, x.bytes_total, x.validator, x.coding,
-                    x.may_be_of_another
-                FROM partial_gone x JOIN gone g USING (task_id)
-                WHERE g.outcome = 'failed' AND x.part_fence IS DISTINCT FROM g.abandoned
-                    AND x.part_fence IS DISTINCT FROM g.part_fence
-                    AND NOT EXISTS (SELECT 1 FROM reported r WHERE r.task_id = x.task_id)
-            ),
-            left_row AS (
-                INSERT INTO resume_data (
-                    id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                    bytes_total, validator, coding, may_be_of_another)
-                SELECT task_id, tenant_id, part_fence, source_task_id, ranges, boot_id,
-                    bytes_durable, bytes_total, validator, coding, may_be_of_another
-                FROM left_over
-            ),
-            abandoned_row AS (
-                INSERT INTO abandoned_part (fence, task_id, source_task_id)
-                SELECT x.part_fence, x.task_id, x.source_task_id
-                FROM partial_gone x JOIN gone g USING (task_id)
-                WHERE x.part_fence IS DISTINCT FROM g.part_fence
-                    AND x.part_fence NOT IN (SELECT l.part_fence FROM left_over l)
-                UNION ALL
-                SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
-                UNION ALL \(PartStore.selectReplaced)
-                ON CONFLICT (fence) DO NOTHING
-            ),
-            happening AS (
-                SELECT session_id, place * 2 + k.step AS place, k.kind, k.ends, task_id,
-                    CASE k.step WHEN 1 THEN 'running'::task_state END AS from_state, k.task_state,
-                    attempt, bytes_received, bytes_sent, failure
-                FROM gone JOIN (
-                    VALUES
-                    ('completed', 0, 'task.download_finished', false, 'running'::task_state),
-                    ('completed', 1, 'task.completed', true, 'completed'),
-                    ('fetched', 0, 'task.download_finished', false, 'running'),
-                    ('fetched', 1, 'task.completed', true, 'completed'),
-                    ('answered', 1, 'task.completed', true, 'completed'),
-                    ('failed', 1, 'task.failed', true, 'failed'),
-                    ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
-                    ('wait_out', 1, 'task.waiting', false, 'waiting_for_retry'),
-                    ('wait_for_connectivity', 1, 'task.waiting', false, 'waiting_for_connectivity'),
-                    ('ask_for_credential', 1, 'task.authentication_required', false,
-                        'waiting_for_authentication')
-                ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
-            ),
+            \(PartStore.keepParts(columns.partials)),
+            \(happening),
             \(EventRuns.recordHappenings),
             \(columns.moves.storing)
             -- 3. A task that is back in the queue causes no event.
@@ -328,6 +249,29 @@ extension CompletionStore {
             looksForParts: true
         )
     }
+
+    /// The CTE of what happens to the tasks of `gone`, for ``EventRuns/recordHappenings``.
+    private static let happening: Query = """
+        happening AS (
+            SELECT session_id, place * 2 + k.step AS place, k.kind, k.ends, task_id,
+                CASE k.step WHEN 1 THEN 'running'::task_state END AS from_state, k.task_state,
+                attempt, bytes_received, bytes_sent, failure
+            FROM gone JOIN (
+                VALUES
+                ('completed', 0, 'task.download_finished', false, 'running'::task_state),
+                ('completed', 1, 'task.completed', true, 'completed'),
+                ('fetched', 0, 'task.download_finished', false, 'running'),
+                ('fetched', 1, 'task.completed', true, 'completed'),
+                ('answered', 1, 'task.completed', true, 'completed'),
+                ('failed', 1, 'task.failed', true, 'failed'),
+                ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
+                ('wait_out', 1, 'task.waiting', false, 'waiting_for_retry'),
+                ('wait_for_connectivity', 1, 'task.waiting', false, 'waiting_for_connectivity'),
+                ('ask_for_credential', 1, 'task.authentication_required', false,
+                    'waiting_for_authentication')
+            ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
+        )
+        """
 }
 
 extension AttemptEnd {

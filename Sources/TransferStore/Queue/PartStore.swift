@@ -27,21 +27,11 @@ extension PartStore {
             Database.TransactionSetting.plannedAnew.query,
             """
             WITH kept AS MATERIALIZED (
-                SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
-                    i.bytes_durable, i.bytes_total, i.validator, i.coding, i.may_be_of_another
+                SELECT a.task_id, \(StoredPart.columns(of: "i"))
                 FROM unnest(
                     \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
-                    \(checkpoints.map(\.partial.partFence.rawValue)),
-                    \(checkpoints.map(\.partial.ranges?.text)),
-                    \(checkpoints.map(\.partial.bootID)),
-                    \(checkpoints.map(\.partial.bytesDurable)),
-                    \(checkpoints.map(\.partial.bytesTotal)),
-                    \(checkpoints.map(\.partial.validator.value)),
-                    \(checkpoints.map(\.partial.coding)),
-                    \(checkpoints.map(\.partial.mayBeOfAnother))
-                ) AS i (
-                    task_id, fence, part_fence, ranges, boot_id, bytes_durable, bytes_total,
-                    validator, coding, may_be_of_another)
+                    \(StoredPart.arrays(of: checkpoints.map(\.partial)))
+                ) AS i (task_id, fence, \(StoredPart.columns))
                 JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
                 ORDER BY a.task_id FOR KEY SHARE OF a
             ),
@@ -67,12 +57,8 @@ extension PartStore {
     /// The statement that keeps the files of `kept`; a file already kept is updated only with more
     /// bytes.
     static let replacePartial: Query = """
-        INSERT INTO partial (
-            task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator, coding,
-            may_be_of_another)
-        SELECT task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator, coding,
-            may_be_of_another
-        FROM kept
+        INSERT INTO partial (task_id, \(StoredPart.columns))
+        SELECT task_id, \(StoredPart.columns) FROM kept
         ON CONFLICT (task_id) DO UPDATE SET
             part_fence = excluded.part_fence, source_task_id = NULL, ranges = excluded.ranges,
             boot_id = excluded.boot_id,
@@ -82,6 +68,65 @@ extension PartStore {
             bytes_total = excluded.bytes_total, validator = excluded.validator,
             coding = excluded.coding, may_be_of_another = excluded.may_be_of_another
         """
+
+    /// Returns the CTEs that keep the part files which ends leave for another attempt or for the
+    /// client's retry, and schedule the removal of those that nothing needs any more.
+    ///
+    /// Expects `gone`, the ends; `parts` have the places of theirs.
+    static func keepParts(_ parts: [(place: Int64, part: PartialDownload)]) -> Query {
+        """
+        reported AS (
+            SELECT g.task_id, g.tenant_id, g.outcome, \(StoredPart.columns(of: "k"))
+            FROM unnest(
+                \(parts.map(\.place)), \(StoredPart.arrays(of: parts.map(\.part)))
+            ) AS k (place, \(StoredPart.columns))
+            JOIN gone g USING (place)
+            WHERE g.outcome IN (
+                'retry', 'wait_for_connectivity', 'wait_out', 'ask_for_credential', 'released',
+                'moved', 'failed')
+        ),
+        kept AS (SELECT * FROM reported WHERE outcome <> 'failed'),
+        partial_row AS (\(replacePartial)),
+        partial_gone AS (
+            DELETE FROM partial x
+            WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+                AND (x.task_id IN (
+                        SELECT g.task_id FROM gone g
+                        WHERE g.outcome IN ('completed', 'fetched', 'answered', 'failed'))
+                    OR x.part_fence IN (
+                        SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
+            RETURNING x.*
+        ),
+        -- What a failed task leaves is kept under its own name, for the client's retry.
+        left_over AS (
+            SELECT r.task_id, r.tenant_id, r.task_id AS source_task_id,
+                \(StoredPart.columns(of: "r"))
+            FROM reported r WHERE r.outcome = 'failed'
+            UNION ALL
+            SELECT x.task_id, g.tenant_id, coalesce(x.source_task_id, x.task_id),
+                \(StoredPart.columns(of: "x"))
+            FROM partial_gone x JOIN gone g USING (task_id)
+            WHERE g.outcome = 'failed' AND x.part_fence IS DISTINCT FROM g.abandoned
+                AND x.part_fence IS DISTINCT FROM g.part_fence
+                AND NOT EXISTS (SELECT 1 FROM reported r WHERE r.task_id = x.task_id)
+        ),
+        left_row AS (
+            INSERT INTO resume_data (id, tenant_id, source_task_id, \(StoredPart.columns))
+            SELECT task_id, tenant_id, source_task_id, \(StoredPart.columns) FROM left_over
+        ),
+        abandoned_row AS (
+            INSERT INTO abandoned_part (fence, task_id, source_task_id)
+            SELECT x.part_fence, x.task_id, x.source_task_id
+            FROM partial_gone x JOIN gone g USING (task_id)
+            WHERE x.part_fence IS DISTINCT FROM g.part_fence
+                AND x.part_fence NOT IN (SELECT l.part_fence FROM left_over l)
+            UNION ALL
+            SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
+            UNION ALL \(selectReplaced)
+            ON CONFLICT (fence) DO NOTHING
+        )
+        """
+    }
 
     /// Records that origins send only the rest of a file: `task.resumed_at_offset`, once for each
     /// attempt.
@@ -150,8 +195,7 @@ extension PartStore {
         return Set(try rows[1].map { row throws(StoreError) in try row.fence("part_fence") })
     }
 
-    /// Records how much of a part file, whose attempt was taken away, is durable, and which ranges
-    /// if the file was written in segments.
+    /// Records how much of a part file, whose attempt was taken away, is durable, and which ranges.
     ///
     /// The attempt that resumes the file may have reported more ranges since; both are true.
     package func recordDurable(

@@ -47,7 +47,7 @@ struct PlainEndColumns {
             fences.append(attemptEnd.fence.rawValue)
             bytesReceived.append(attemptEnd.bytesReceived)
             bytesSent.append(attemptEnd.bytesSent)
-            measurements.append(attemptEnd.metrics.map(StoredMeasurements.text(of:)))
+            measurements.append(attemptEnd.metrics.map(StoredMetrics.text(of:)))
         }
         if sorted.elementsEqual(attemptEnds.indices) { places = [] }
         if bytesSent.allSatisfy({ $0 == 0 }) { bytesSent = [] }

@@ -65,7 +65,7 @@ extension WaitingFlow: RowDecodable {
     init(_ row: StoredRow) throws(StoreError) {
         self.init(
             flow: Flow(
-                hostKey: HostKey(rawValue: try row.decode("host_key")),
+                hostKey: try row.hostKey("host_key"),
                 session: try row.session("session_id")
             ),
             tenant: try row.tenant("tenant_id"),

@@ -17,29 +17,70 @@ extension QueueStore {
     /// The cost grows with the tasks claimed, not with the queue: `ready_run` holds only runnable
     /// tasks, its key is the order in which they are read, and rows of earlier claims that an old
     /// snapshot keeps are not read again. A run that has more tasks than the flow may begin loses
-    /// its first ones. `boundTenants` are the tenants with a limit; their running tasks
-    /// are counted over all workers.
+    /// its first ones.
+    ///
+    /// - Parameters:
+    ///   - grants: the flows, where each continues, and how many of its tasks may begin.
+    ///   - boundTenants: those with a limit; their running tasks are counted over all workers.
+    ///   - fences: the worker, and the fences for its attempts.
+    /// - Returns: the attempts that have begun.
+    /// - Throws: ``StoreError`` when the database does not answer.
     package func claim(
         _ grants: [FlowGrant],
         boundTenants: [TenantID] = [],
         fences: WorkerIdentity.Reservation
     ) async throws(StoreError) -> [TaskClaim] {
+        // A claim that is lost in a power cut leaves its tasks in the queue, and the fences given
+        // out with it are refused later. A claim that has effects is flushed with the pending
+        // rename that depends on it, or before a request that must not be sent twice.
+        var queries = [Database.TransactionSetting.unsynced.query]
+        if !boundTenants.isEmpty {
+            // Claims run one after the other, so that each counts the tasks that the one before
+            // began.
+            queries.append(
+                """
+                SELECT FROM tenant WHERE id = ANY (\(boundTenants.map(\.uuid)))
+                ORDER BY id FOR NO KEY UPDATE
+                """
+            )
+        }
+        // Before the tasks: a limit that is changed in between is then found to be newer.
+        let distinct = Array(Set(grants.map(\.flow.session.uuid)))
+        queries.append(Self.selectSessions(where: "s.id = ANY (\(distinct))"))
+        let share = Self.share(of: grants, boundTenants)
+        queries.append(Self.claim(of: share, under: fences))
+        let rows = try await database.run(queries)
+        let claimed = try ClaimedSession.byID(rows[queries.count - 2])
+        var claims = try rows[queries.count - 1].map { row throws(StoreError) in
+            try TaskClaim(row, of: claimed)
+        }
+        // Mostly they are in this order already; PostgreSQL would copy each row to sort them.
+        claims.sort { one, other in
+            let key = (one.hostKey.rawValue, one.priority.rank)
+            let otherKey = (other.hostKey.rawValue, other.priority.rank)
+            return key == otherKey ? one.task.uuid.precedes(other.task.uuid) : key < otherKey
+        }
+        return claims
+    }
+
+    /// Returns the CTEs that end with `share`, a row for each grant; those of bound tenants have no
+    /// more tasks than the limits leave.
+    private static func share(of grants: [FlowGrant], _ boundTenants: [TenantID]) -> Query {
         let hostKeys = grants.map(\.flow.hostKey.rawValue)
         let sessions = grants.map(\.flow.session.uuid)
         let counts = grants.map { Int64($0.count) }
         let ranks = grants.map(\.from.priority.rank)
         let tasks = grants.map(\.from.task.uuid)
-        let bound = boundTenants.map(\.uuid)
-        let share: Query =
-            bound.isEmpty
-            ? """
-            share AS (
-                SELECT * FROM unnest(
-                    \(hostKeys), \(sessions), \(counts), \(ranks), \(tasks)
-                ) AS g (host_key, session_id, count, rank, task_id)
-            )
-            """
-            : """
+        guard !boundTenants.isEmpty else {
+            return """
+                share AS (
+                    SELECT * FROM unnest(
+                        \(hostKeys), \(sessions), \(counts), \(ranks), \(tasks)
+                    ) AS g (host_key, session_id, count, rank, task_id)
+                )
+                """
+        }
+        return """
             used AS MATERIALIZED (\(TenantStore.running)),
             -- Of tasks that have not begun nobody knows how many bytes they have.
             room AS (
@@ -49,10 +90,10 @@ extension QueueStore {
                         n.in_flight_bytes_max,
                         CASE WHEN n.stored_bytes_max IS NOT NULL THEN n.stored_bytes_max
                             - (\(TenantStore.storedBytes(of: "n.id"))) END
-                    ) - coalesce(u.bytes, 0))::numeric / \(TenantStore.unknownBytes))::bigint
+                    ) - coalesce(u.bytes, 0)) / \(TenantStore.unknownBytes))::bigint
                 ) AS free
                 FROM tenant n LEFT JOIN used u ON u.tenant_id = n.id
-                WHERE n.id = ANY (\(bound))
+                WHERE n.id = ANY (\(boundTenants.map(\.uuid)))
             ),
             share AS (
                 SELECT g.host_key, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
@@ -64,111 +105,87 @@ extension QueueStore {
                 LEFT JOIN room r ON r.id = s.tenant_id
             )
             """
-        let claim: Query = """
-            WITH \(share),
-            -- 1. Materialized, because a plan that ran the locking query twice would lock more rows
-            -- than its limit.
-            picked AS MATERIALIZED (
-                SELECT p.row, p.task_ids, p.taken
-                FROM share g CROSS JOIN LATERAL (
-                    SELECT q.row, q.task_ids, least(cardinality(q.task_ids), g.count
-                        + cardinality(q.task_ids) - sum(cardinality(q.task_ids)) OVER runs)::int
-                        AS taken
-                    FROM (
-                        SELECT r.ctid AS row, r.priority_rank, r.last_task_id, r.task_ids
-                        FROM ready_run r WHERE \(Self.isOfFlow)
-                        ORDER BY r.priority_rank, r.last_task_id
-                        LIMIT \(Self.countOfRuns)
-                        FOR UPDATE SKIP LOCKED
-                    ) q WINDOW \(Self.runsInOrder("q"))
-                ) p
-                WHERE p.taken > 0 AND \(CancellationStore.mayBegin(session: "g.session_id"))
-                    AND NOT \(PauseStore.isPaused(
-                        tenant: "(SELECT x.tenant_id FROM session x WHERE x.id = g.session_id)",
-                        host: "g.host_key"
-                    ))
-            ),
-            -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
-            -- rescue from missing the attempts made below.
-            alive AS MATERIALIZED (\(WorkerTransactions.standing(of: fences.incarnation))),
-            -- 3. Addressed by the physical place of the rows just locked: the plan of a join by key
-            -- would follow the statistics of the queue, which are mostly those of an empty one. A
-            -- run that changed just before it was locked is not found, and only what is found counts.
-            whole AS (
-                DELETE FROM ready_run r USING alive
-                WHERE r.ctid = ANY (ARRAY(
-                    SELECT p.row FROM picked p WHERE p.taken = cardinality(p.task_ids)))
-                RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at, r.task_ids
-            ),
-            head AS (
-                UPDATE ready_run r SET task_ids = r.task_ids[p.taken + 1 :]
-                FROM picked p, alive
-                WHERE r.ctid = p.row AND p.taken < cardinality(p.task_ids)
-                RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at,
-                    p.task_ids[: p.taken] AS task_ids
-            ),
-            run AS MATERIALIZED (\(AttemptRuns.number("""
-                SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM whole
-                UNION ALL
-                SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM head
-                """, from: fences.first))),
-            part AS MATERIALIZED (
-                SELECT k.task_id, r.first_fence + k.place - 1 AS fence, r.number, r.session_id,
-                    r.host_key, r.began_at, \(Self.partialColumns)
-                FROM run r
-                CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
-                JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
-                WHERE r.has_parts
-            ),
-            begun AS (\(AttemptRuns.insert)),
-            -- What continues a part file has received something already.
-            continued AS (
-                INSERT INTO attempt (
-                    task_id, fence, worker, number, session_id, host_key, began_at, bytes_received,
-                    bytes_expected)
-                SELECT task_id, fence, \(fences.incarnation), number, session_id, host_key,
-                    began_at, bytes_durable, bytes_total
-                FROM part
-            ),
-            move_row AS (\(CountStore.recordCounted("""
-                SELECT session_id, 'queued'::task_state AS from_state,
-                    'running'::task_state AS to_state, sum(cardinality(task_ids)) AS tasks,
-                    0 AS bytes_received, 0 AS bytes_sent
-                FROM run GROUP BY session_id
-                """)))
-            \(Self.selectTasksOfRuns)
-            """
-        // A claim that is lost in a power cut leaves its tasks in the queue, and the fences given
-        // out with it are refused later. A claim that has effects is flushed with the pending
-        // rename that depends on it, or before a request that must not be sent twice.
-        var queries = [Database.TransactionSetting.unsynced.query]
-        if !bound.isEmpty {
-            // Claims run one after the other, so that each counts the tasks that the one before
-            // began.
-            queries.append(
-                """
-                SELECT FROM tenant WHERE id = ANY (\(bound)) ORDER BY id FOR NO KEY UPDATE
-                """
-            )
-        }
-        // Before the tasks: a limit that is changed in between is then found to be newer.
-        let distinct = Array(Set(sessions))
-        queries.append(Self.selectSessions(where: "s.id = ANY (\(distinct))"))
-        let rows = try await database.run(queries + [claim])
-        let claimed = try ClaimedSession.byID(rows[queries.count - 1])
-        var claims = try rows[queries.count].map { row throws(StoreError) in
-            try TaskClaim(row, of: claimed)
-        }
-        // Mostly they are in this order already; PostgreSQL would copy each row to sort them.
-        claims.sort { one, other in
-            (one.hostKey.rawValue, one.priority.rank) == (
-                other.hostKey.rawValue, other.priority.rank
-            )
-                ? one.task.uuid.precedes(other.task.uuid)
-                : (one.hostKey.rawValue, one.priority.rank)
-                    < (other.hostKey.rawValue, other.priority.rank)
-        }
-        return claims
+    }
+
+    /// Returns the statement that begins the tasks of `share` under those fences.
+    private static func claim(
+        of share: Query,
+        under fences: WorkerIdentity.Reservation
+    ) -> Query {
+        """
+        WITH \(share),
+        -- 1. Materialized, because a plan that ran the locking query twice would lock more rows
+        -- than its limit.
+        picked AS MATERIALIZED (
+            SELECT p.row, p.task_ids, p.taken
+            FROM share g CROSS JOIN LATERAL (
+                SELECT q.row, q.task_ids, least(cardinality(q.task_ids), g.count
+                    + cardinality(q.task_ids) - sum(cardinality(q.task_ids)) OVER runs)::int
+                    AS taken
+                FROM (
+                    SELECT r.ctid AS row, r.priority_rank, r.last_task_id, r.task_ids
+                    FROM ready_run r WHERE \(Self.isOfFlow)
+                    ORDER BY r.priority_rank, r.last_task_id
+                    LIMIT \(Self.countOfRuns)
+                    FOR UPDATE SKIP LOCKED
+                ) q WINDOW \(Self.runsInOrder("q"))
+            ) p
+            WHERE p.taken > 0 AND \(CancellationStore.mayBegin(session: "g.session_id"))
+                AND NOT \(PauseStore.isPaused(
+                    tenant: "(SELECT x.tenant_id FROM session x WHERE x.id = g.session_id)",
+                    host: "g.host_key"
+                ))
+        ),
+        -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
+        -- rescue from missing the attempts made below.
+        alive AS MATERIALIZED (\(WorkerTransactions.standing(of: fences.incarnation))),
+        -- 3. Addressed by the physical place of the rows just locked: the plan of a join by key
+        -- would follow the statistics of the queue, which are mostly those of an empty one. A
+        -- run that changed just before it was locked is not found, and only what is found counts.
+        whole AS (
+            DELETE FROM ready_run r USING alive
+            WHERE r.ctid = ANY (ARRAY(
+                SELECT p.row FROM picked p WHERE p.taken = cardinality(p.task_ids)))
+            RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at, r.task_ids
+        ),
+        head AS (
+            UPDATE ready_run r SET task_ids = r.task_ids[p.taken + 1 :]
+            FROM picked p, alive
+            WHERE r.ctid = p.row AND p.taken < cardinality(p.task_ids)
+            RETURNING r.session_id, r.host_key, r.last_task_id, r.attempt, r.began_at,
+                p.task_ids[: p.taken] AS task_ids
+        ),
+        run AS MATERIALIZED (\(AttemptRuns.number("""
+            SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM whole
+            UNION ALL
+            SELECT session_id, host_key, attempt, began_at, last_task_id, task_ids FROM head
+            """, from: fences.first))),
+        part AS MATERIALIZED (
+            SELECT k.task_id, r.first_fence + k.place - 1 AS fence, r.number, r.session_id,
+                r.host_key, r.began_at, \(Self.partialColumns)
+            FROM run r
+            CROSS JOIN LATERAL unnest(r.task_ids) WITH ORDINALITY AS k (task_id, place)
+            JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+            WHERE r.has_parts
+        ),
+        begun AS (\(AttemptRuns.insert)),
+        -- What continues a part file has received something already.
+        continued AS (
+            INSERT INTO attempt (
+                task_id, fence, worker, number, session_id, host_key, began_at, bytes_received,
+                bytes_expected)
+            SELECT task_id, fence, \(fences.incarnation), number, session_id, host_key,
+                began_at, bytes_durable, bytes_total
+            FROM part
+        ),
+        move_row AS (\(CountStore.recordCounted("""
+            SELECT session_id, 'queued'::task_state AS from_state,
+                'running'::task_state AS to_state, sum(cardinality(task_ids)) AS tasks,
+                0 AS bytes_received, 0 AS bytes_sent
+            FROM run GROUP BY session_id
+            """)))
+        \(Self.selectTasksOfRuns)
+        """
     }
 
     /// Whether a run `r` belongs to the flow of a share `g`, at its position or later.

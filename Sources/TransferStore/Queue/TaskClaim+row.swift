@@ -22,7 +22,7 @@ extension TaskClaim {
             tenant: session.tenant,
             session: id,
             sessionKind: session.kind,
-            hostKey: HostKey(rawValue: try row.decode("host_key")),
+            hostKey: try row.hostKey("host_key"),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),
             url: secrets?.url ?? "",

@@ -19,8 +19,8 @@ package struct CountDifference: Sendable {
     package let kept: Int64
     /// The number computed from the tables.
     package let actual: Int64
-    /// Whether ``VerificationStore/unequalCounts(after:limit:isMending:)`` can correct it.
-    package let isMendable: Bool
+    /// Whether ``VerificationStore/unequalCounts(after:limit:repairs:)`` can correct it.
+    package let isRepairable: Bool
 }
 
 extension CountDifference {
@@ -38,7 +38,7 @@ extension CountDifference {
             name: try row.decode("name"),
             kept: try row.decode("kept"),
             actual: try row.decode("actual"),
-            isMendable: try row.decode("is_mendable")
+            isRepairable: try row.decode("is_repairable")
         )
     }
 }

@@ -15,9 +15,6 @@ extension PartitionStore {
     /// The maximum time that a change of the partitions may block writers or readers of the log;
     /// after that it is given up and tried again later.
     private static let partitionLockTimeout = "250ms"
-    /// The key of the lock held by the one instance that changes partitions, or does some kind of
-    /// retention work: "trfr" in ASCII.
-    private static let retentionLockKey: Int32 = 0x7472_6672
 
     /// Returns the weeks, from the current one on, that have no partition yet.
     package func missingPartitions(
@@ -144,14 +141,16 @@ extension PartitionStore {
         """
     /// Waits for the instance that holds the lock, as long as for any other lock.
     private static let retentionLock: Query = """
-        SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
+        SELECT pg_advisory_xact_lock(
+            \(AdvisoryLock.retention.rawValue), hashtext(current_schema()))
         """
     /// Selects whether this instance is elected for a kind of work, as one instance at a time is;
     /// different kinds do not block each other.
     static func isElected(for work: RetentionWork) -> Query {
         """
         (SELECT pg_try_advisory_xact_lock(
-            \(retentionLockKey), hashtext(current_schema() || \(" " + work.rawValue))))
+            \(AdvisoryLock.retention.rawValue),
+            hashtext(current_schema() || \(" " + work.rawValue))))
         """
     }
 }

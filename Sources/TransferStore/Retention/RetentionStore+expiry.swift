@@ -264,7 +264,7 @@ extension RetentionStore {
     /// Gives up a batch of resume data that was unused for as long as its task was kept; what failed
     /// tasks left for themselves goes with them.
     ///
-    /// - Returns: the number given up; their files are then ``abandonedParts()``.
+    /// - Returns: the number given up; their files are then ``PartStore/abandonedParts(after:)``.
     package func expireResumeData(
         notAfter latest: Date? = nil
     ) async throws(StoreError) -> Int {

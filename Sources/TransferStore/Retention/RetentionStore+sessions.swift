@@ -14,9 +14,9 @@ extension RetentionStore {
     /// Examines a batch of sessions, and removes those that ended before `retention` and have no
     /// task or event left, with their counters and the cursors of their subscribers.
     ///
-    /// A subscriber that has not received everything is told so, as by ``recordExpired(_:lease:)``.
-    /// The log of their deliveries is removed with the events, by
-    /// ``pruneDeliveryLog(olderThan:after:notAfter:)``. Sessions behind one with which
+    /// A subscriber that has not received everything is told so, as by
+    /// ``DeliveryStore/recordExpired(_:lease:)``. The log of their deliveries is removed with the
+    /// events, by ``pruneDeliveryLog(olderThan:after:notAfter:)``. Sessions behind one with which
     /// `subscriptionsMax` subscriptions are reached are left for the next call.
     package func pruneSessions(
         endedBefore retention: Duration,
@@ -220,7 +220,7 @@ extension RetentionStore {
         )
         guard let row = rows.first else { return false }
         if try row.decode("is_last") {
-            try await removeSubscription(SubscriptionID(try row.decode("id", as: UUID.self)))
+            try await removeSubscription(try row.subscription("id"))
         }
         return true
     }

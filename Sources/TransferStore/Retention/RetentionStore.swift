@@ -95,8 +95,6 @@ extension RetentionStore {
             FROM page p ORDER BY p.id DESC LIMIT 1
             """
         )
-        return try Sweep(rows) { row throws(StoreError) in
-            DeliveryID(try row.decode("id", as: UUID.self))
-        }
+        return try Sweep(rows) { row throws(StoreError) in try row.delivery("id") }
     }
 }

@@ -9,8 +9,8 @@ package struct VerificationStore: Sendable {
     package init(_ database: Database) { self.database = database }
 }
 
-/// The queries of `transferd verify`; only ``unequalTenantCounts(isMending:)`` and
-/// ``unequalTotals(isMending:)`` read more than a page.
+/// The queries of `transferd verify`; only ``unequalTenantCounts(repairs:)`` and
+/// ``unequalTotals(repairs:)`` read more than a page.
 extension VerificationStore {
     /// The time without a heartbeat after which an instance does not count as alive: three leases.
     private static let silence: Duration = .seconds(30)
@@ -67,14 +67,14 @@ extension VerificationStore {
     }
 
     /// Compares the counters of a page of sessions with their tasks and events, and adds the
-    /// difference if it `isMending`.
+    /// difference if it `repairs`.
     ///
     /// This is one statement and so one snapshot: a concurrent move changes both sides or neither.
     /// The difference is added rather than the sum set, so that later moves are not undone.
     package func unequalCounts(
         after position: SessionID?,
         limit: Int,
-        isMending: Bool
+        repairs: Bool
     ) async throws(StoreError) -> CountPage {
         let rows = try await database.run(
             [.plannedAnew],
@@ -85,20 +85,20 @@ extension VerificationStore {
             ),
             \(Self.actualCounts),
             \(Self.differences),
-            mended_state AS (
+            repaired_state AS (
                 INSERT INTO session_task_count AS c (
                     session_id, state, tasks, bytes_received, bytes_sent)
                 SELECT session_id, name::task_state, actual - kept, bytes_received, bytes_sent
-                FROM difference WHERE \(isMending) AND is_state
+                FROM difference WHERE \(repairs) AND is_state
                 ON CONFLICT (session_id, state) DO UPDATE SET \(CountStore.addCounts)
             ),
-            mended_outstanding AS (
+            repaired_outstanding AS (
                 UPDATE session_progress p SET outstanding = p.outstanding + d.actual - d.kept
                 FROM difference d
-                WHERE p.session_id = d.session_id AND d.name = 'outstanding' AND \(isMending)
+                WHERE p.session_id = d.session_id AND d.name = 'outstanding' AND \(repairs)
             )
             SELECT x.last, s.tenant_id, s.client, s.identifier, d.name, d.kept, d.actual,
-                d.is_mendable
+                d.is_repairable
             FROM (SELECT (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last) x
             LEFT JOIN (difference d JOIN session s ON s.id = d.session_id) ON true
             ORDER BY d.session_id, d.name
@@ -115,9 +115,9 @@ extension VerificationStore {
     }
 
     /// Compares the counters of tenants with those of their sessions, which have been compared with
-    /// the tasks, and adds the difference if it `isMending`.
+    /// the tasks, and adds the difference if it `repairs`.
     package func unequalTenantCounts(
-        isMending: Bool
+        repairs: Bool
     ) async throws(StoreError) -> [CountDifference] {
         let rows = try await database.run(
             [.plannedAnew],
@@ -136,11 +136,11 @@ extension VerificationStore {
                 GROUP BY tenant_id, state
                 HAVING sum(actual) <> sum(kept) OR sum(received) <> 0 OR sum(sent) <> 0
             ),
-            mended AS (
+            repaired AS (
                 INSERT INTO tenant_task_count AS c (
                     tenant_id, state, tasks, bytes_received, bytes_sent)
                 SELECT tenant_id, state, actual - kept, bytes_received, bytes_sent
-                FROM difference WHERE \(isMending)
+                FROM difference WHERE \(repairs)
                 ON CONFLICT (tenant_id, state) DO UPDATE SET \(CountStore.addCounts)
             )
             SELECT tenant_id, state::text AS name, kept, actual FROM difference
@@ -153,14 +153,14 @@ extension VerificationStore {
                 name: try row.decode("name"),
                 kept: try row.decode("kept"),
                 actual: try row.decode("actual"),
-                isMendable: true
+                isRepairable: true
             )
         }
     }
 
     /// Compares the counters of all tenants together with theirs, which have been compared before,
-    /// and adds the difference if it `isMending`.
-    package func unequalTotals(isMending: Bool) async throws(StoreError) -> [CountDifference] {
+    /// and adds the difference if it `repairs`.
+    package func unequalTotals(repairs: Bool) async throws(StoreError) -> [CountDifference] {
         let rows = try await database.run(
             """
             WITH difference AS MATERIALIZED (
@@ -171,9 +171,9 @@ extension VerificationStore {
                 ) x
                 GROUP BY state HAVING sum(actual) <> sum(kept)
             ),
-            mended AS (
+            repaired AS (
                 INSERT INTO task_count AS c (state, tasks)
-                SELECT state, actual - kept FROM difference WHERE \(isMending)
+                SELECT state, actual - kept FROM difference WHERE \(repairs)
                 ON CONFLICT (state) DO UPDATE SET tasks = c.tasks + excluded.tasks
             )
             SELECT state::text AS name, kept, actual FROM difference ORDER BY state
@@ -185,7 +185,7 @@ extension VerificationStore {
                 name: try row.decode("name"),
                 kept: try row.decode("kept"),
                 actual: try row.decode("actual"),
-                isMendable: true
+                isRepairable: true
             )
         }
     }
@@ -235,7 +235,7 @@ extension VerificationStore {
                 coalesce(a.bytes_received, 0) - coalesce(k.bytes_received, 0) AS bytes_received,
                 coalesce(a.bytes_sent, 0) - coalesce(k.bytes_sent, 0) AS bytes_sent,
                 coalesce(a.state, '') <> 'nowhere' AS is_state,
-                coalesce(a.state, '') <> 'nowhere' AS is_mendable
+                coalesce(a.state, '') <> 'nowhere' AS is_repairable
             FROM kept k FULL JOIN actual a ON a.session_id = k.session_id AND a.state = k.state
             WHERE coalesce(k.tasks, 0) <> coalesce(a.tasks, 0)
                 OR coalesce(k.bytes_received, 0) <> coalesce(a.bytes_received, 0)

@@ -13,8 +13,8 @@ extension SessionStore {
     /// Of concurrent calls, each task goes to exactly one: several may choose it, but the primary
     /// key of its owner gives it to one. A lease that has ended does not count. The call continues
     /// `after` the place where an earlier call ended. It takes fewer tasks than `limit` when their
-    /// client strings reach ``reconnectionBytesMax`` together. The end of `client` gives its leases
-    /// back.
+    /// client strings reach ``PageSize/reconnectionBytesMax`` together. The end of `client` gives
+    /// its leases back.
     package func reconnect(
         _ session: SessionID,
         by client: ClientID = .default,
@@ -25,7 +25,8 @@ extension SessionStore {
     ) async throws(StoreError) -> Reconnection {
         let lease = LeaseToken(UUID())
         var place = after
-        for page in 1... {
+        var pages = 0
+        while true {
             let part = try await take(
                 session,
                 lease,
@@ -35,11 +36,11 @@ extension SessionStore {
                 after: place,
                 limit: limit
             )
-            let isLast = part.next == nil || page == Self.reconnectionPagesMax
+            pages += 1
+            let isLast = part.next == nil || pages == Self.reconnectionPagesMax
             if !part.items.isEmpty || isLast { return part }
             place = part.next
         }
-        throw .defect(PostgresError(decoding: "no page was looked through"))
     }
 
     private func take(

@@ -301,8 +301,9 @@ extension SessionStore {
     ///
     /// From the commit on, none of its tasks is accepted or begins, and its identifier may be
     /// reused. Outstanding tasks are cancelled: a page at once, the rest by
-    /// ``continueCancellations()``. The session's events are still delivered. Apart from them,
-    /// nothing of an ephemeral session can be found from now on, and soon nothing of it is left.
+    /// ``CancellationStore/continueCancellations()``. The session's events are still delivered.
+    /// Apart from them, nothing of an ephemeral session can be found from now on, and soon nothing
+    /// of it is left.
     ///
     /// - Returns: false when the tenant has no such living session, or `condition` is not met.
     package func invalidateSession(

@@ -1,4 +1,5 @@
 package import Logging
+import PollLoop
 package import Postgres
 import Synchronization
 package import TransferModel

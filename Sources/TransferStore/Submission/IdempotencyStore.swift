@@ -116,7 +116,7 @@ extension IdempotencyStore {
         try await runOnce([query], keeping: record)?[0]
     }
 
-    /// Runs `queries` as one transaction; the last contains ``keepAnswer(_:tenant:)``.
+    /// Runs `queries` as one transaction; one of them contains ``keepAnswer(_:tenant:)``.
     func runOnce(
         _ queries: [Query],
         keeping record: IdempotencyRecord?

@@ -340,11 +340,8 @@ extension SubmissionStore {
                 RETURNING r.*
             ),
             partial_row AS (
-                INSERT INTO partial (
-                    task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                    bytes_total, validator, coding, may_be_of_another)
-                SELECT k.task_id, u.part_fence, u.source_task_id, u.ranges, u.boot_id,
-                    u.bytes_durable, u.bytes_total, u.validator, u.coding, u.may_be_of_another
+                INSERT INTO partial (task_id, source_task_id, \(StoredPart.columns))
+                SELECT k.task_id, u.source_task_id, \(StoredPart.columns(of: "u"))
                 FROM used u JOIN unnest(
                     \(ids), \(columns.resumeData.map(\.task))
                 ) AS k (id, task_id) USING (id)

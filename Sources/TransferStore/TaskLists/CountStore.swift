@@ -12,8 +12,6 @@ package struct CountStore: Sendable {
 extension CountStore {
     /// The number of moves that one call folds.
     package static let foldMax = 10_000
-    /// A number that no other lock of the service has.
-    private static let foldLockKey: Int32 = 1_952_804_985
 
     /// Returns the statement that records how tasks move, for the statement that moves them.
     ///
@@ -73,7 +71,7 @@ extension CountStore {
             DELETE FROM task_move WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM task_move
                 WHERE (SELECT pg_try_advisory_xact_lock(
-                    \(Self.foldLockKey), hashtext(current_schema())))
+                    \(AdvisoryLock.fold.rawValue), hashtext(current_schema())))
                 ORDER BY tenant_id, session_id LIMIT \(Self.foldMax)))
             RETURNING *
         ),

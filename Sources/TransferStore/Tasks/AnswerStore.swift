@@ -12,8 +12,6 @@ package struct AnswerStore: Sendable {
 extension AnswerStore {
     /// The number of tasks that one transaction lets continue.
     package static let continuedMax = 1000
-    /// A number that no other lock of the service has: "answ" in ASCII.
-    private static let answerLockKey: Int32 = 0x616E_7377
 
     /// Lets a page of tasks continue for each answer that more are waiting for.
     ///
@@ -73,13 +71,22 @@ extension AnswerStore {
                     ORDER BY q.attempted_at LIMIT \(Self.continuedMax)
                 ) k
             ),
+            -- A credential with a name answers tasks of many sessions.
+            counters AS MATERIALIZED (
+                SELECT p.session_id FROM session_progress p
+                WHERE p.session_id = ANY (ARRAY(
+                    SELECT q.session_id FROM asked q
+                    WHERE q.task_id = ANY (ARRAY(SELECT k.task_id FROM page k))))
+                ORDER BY p.session_id FOR UPDATE
+            ),
             -- Whoever asks from now on looks for the answer itself.
             done AS (
                 DELETE FROM answer a
                 WHERE a.id = (SELECT c.id FROM chosen c)
                     AND (SELECT count(*) FROM page) < \(Self.continuedMax)
             ),
-            \(Self.queueAnswered(of: "SELECT task_id FROM page"))
+            \(Self.queueAnswered(
+                of: "SELECT k.task_id FROM page k WHERE (SELECT count(*) FROM counters) > 0"))
             """,
         ])
         return rows[2].count
@@ -96,7 +103,8 @@ extension AnswerStore {
         _ = try await database.run([
             database.briefLocks,
             """
-            SELECT pg_advisory_xact_lock(\(Self.answerLockKey), hashtext(a.tenant_id::text))
+            SELECT pg_advisory_xact_lock(
+                \(AdvisoryLock.answers.rawValue), hashtext(a.tenant_id::text))
             FROM answer a
             WHERE a.id = \(answer) AND a.answered_at IS NULL AND a.credential IS NOT NULL
             """,
@@ -136,7 +144,8 @@ extension AnswerStore {
     static func continueAnswered(_ tasks: [UUID]) -> [Query] {
         [
             """
-            SELECT pg_advisory_xact_lock_shared(\(answerLockKey), hashtext(k.tenant_id::text))
+            SELECT pg_advisory_xact_lock_shared(
+                \(AdvisoryLock.answers.rawValue), hashtext(k.tenant_id::text))
             FROM (
                 SELECT DISTINCT q.tenant_id FROM asked q
                 WHERE q.task_id = ANY (\(tasks)) AND q.credential IS NOT NULL
@@ -222,7 +231,8 @@ extension AnswerStore {
     /// tenant's tasks.
     static func lockQuestions(of tenant: TenantID) -> Query {
         """
-        SELECT pg_advisory_xact_lock(\(answerLockKey), hashtext(\(tenant.uuid)::text))
+        SELECT pg_advisory_xact_lock(
+            \(AdvisoryLock.answers.rawValue), hashtext(\(tenant.uuid)::text))
         """
     }
 

@@ -19,8 +19,6 @@ extension CancellationStore {
     static let cancellationSessionsMax = 100
     /// The number of tries for tasks that are found moving between two tables.
     private static let cancellationTriesMax = 20
-    /// A number that no other lock of the service uses: "cncl" in ASCII.
-    private static let cancellationLockKey: Int32 = 0x636E_636C
 
     /// The work left for a session after one of its pages was cancelled.
     enum CancellationRest: String {
@@ -75,7 +73,9 @@ extension CancellationStore {
         waits: Bool = false
     ) async throws(StoreError) -> CancellationRest {
         let id: Query = "\(session.uuid)"
-        let key: Query = "\(Self.cancellationLockKey), hashtext(\(session.uuid)::text)"
+        let key: Query = """
+            \(AdvisoryLock.cancellation.rawValue), hashtext(\(session.uuid)::text)
+            """
         let isElected: Query =
             waits
             ? "(SELECT pg_advisory_xact_lock(\(key)) IS NOT NULL)"

@@ -3,9 +3,6 @@ import Postgres
 package import TransferModel
 
 extension ControlStore {
-    /// The number of tries of a change that keeps finding the task moving between two tables.
-    private static let triesMax = 20
-
     /// The result of a change.
     package enum ChangeResult: Sendable {
         case changed(TransferTask)

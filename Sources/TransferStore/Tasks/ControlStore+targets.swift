@@ -17,9 +17,10 @@ extension ControlStore {
         gone AS (
             SELECT task_id, attempt, NULL::bigint AS bytes_received, state FROM from_delayed
             UNION ALL SELECT task_id, attempt, NULL, 'queued' FROM from_ready
-            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
             -- Stopped unharmed, so that the attempt does not count.
             UNION ALL SELECT task_id, number - 1, bytes_received, 'running' FROM from_attempt
+            -- Last, because the counters come after the attempts.
+            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
         ),
         \(keptBytes(of: "SELECT g.task_id FROM gone g WHERE g.bytes_received IS NULL")),
         held_row AS (
@@ -100,9 +101,20 @@ extension ControlStore {
         )
         """
 
+    /// Takes the questions of `target`, after the counters of their session, as whoever answers them
+    /// does, but not before its attempts, whose ends lock those before the counters.
     private static let fromAsked: Query = """
+        asked_counter AS MATERIALIZED (
+            SELECT p.session_id FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY(
+                SELECT q.session_id FROM asked q
+                WHERE q.task_id = ANY (ARRAY(SELECT t.id FROM target t))))
+            ORDER BY p.session_id FOR UPDATE
+        ),
         from_asked AS (
-            DELETE FROM asked x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
+            DELETE FROM asked x
+            WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
+                AND (SELECT count(*) FROM asked_counter) > 0
             RETURNING x.task_id, x.attempt, \(CountStore.state(ofAsked: "x")) AS state
         )
         """
@@ -175,20 +187,18 @@ extension ControlStore {
             FROM from_held
             UNION ALL SELECT task_id, attempt, NULL, state FROM from_delayed
             UNION ALL SELECT task_id, attempt, NULL, 'queued' FROM from_ready
-            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
             UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
+            -- Last, because the counters come after the attempts.
+            UNION ALL SELECT task_id, attempt, NULL, state FROM from_asked
         ),
         from_partial AS (
             DELETE FROM partial x WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
             RETURNING x.*
         ),
         resume_data_row AS (
-            INSERT INTO resume_data (
-                id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                bytes_total, validator, coding, may_be_of_another)
-            SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
-                coalesce(x.source_task_id, x.task_id), x.ranges, x.boot_id, x.bytes_durable,
-                x.bytes_total, x.validator, x.coding, x.may_be_of_another
+            INSERT INTO resume_data (id, tenant_id, source_task_id, \(StoredPart.columns))
+            SELECT \(resumeData?.uuid), t.tenant_id, coalesce(x.source_task_id, x.task_id),
+                \(StoredPart.columns(of: "x"))
             FROM from_partial x JOIN target t ON t.id = x.task_id
             WHERE \(resumeData?.uuid)::uuid IS NOT NULL
         ),

@@ -10,7 +10,7 @@ package struct ControlStore: Sendable {
 
 extension ControlStore {
     /// The number of tries of a change that keeps finding the task moving between two tables.
-    private static let triesMax = 20
+    static let triesMax = 20
 
     /// Cancels a task that is not terminal and has no pending rename.
     ///

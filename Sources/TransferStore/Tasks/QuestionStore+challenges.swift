@@ -16,30 +16,17 @@ extension QuestionStore {
         with answer: CredentialAnswer
     ) async throws(StoreError) -> AnswerResult {
         let credential: UUID
+        let condition: Query
         let insertion: Query
         switch answer {
         case .named(let id):
-            credential = id.uuid
-            insertion = ""
+            (credential, condition, insertion) = (id.uuid, "true", "")
         case .given(let form, let secrets):
-            credential = UUID.version7()
-            let stored = try StoredJSON.text(
-                of: form,
-                database.sealer,
-                at: .tokenEndpoint(of: credential, named: nil, of: tenant)
-            )
-            let secret = try database.sealer.seal(
-                secrets: secrets,
-                at: .secrets(of: credential, named: nil, of: tenant)
-            )
-            insertion = """
-                given AS (
-                    INSERT INTO credential (id, tenant_id, kind, form, origins, secret)
-                    SELECT \(credential), \(tenant.uuid), \(form.kind.rawValue),
-                        \(stored)::jsonb, ARRAY[origin], \(secret)
-                    FROM target
-                ),
-                """
+            let use = try await use(of: form, tenant, id)
+            credential = use.id
+            // Sealed for this origin, the secret does not open for another one that asks by now.
+            condition = "q.origin = ANY (\(use.origins.map(\.description)))"
+            insertion = try insert(secrets, use)
         }
         let others = UUID.version7()
         let rows = try await database.run([
@@ -49,7 +36,7 @@ extension QuestionStore {
                 SELECT q.task_id, q.session_id, q.origin, clock_timestamp() AS answered_at
                 FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
                 WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
-                    AND q.question = 'authentication'
+                    AND q.question = 'authentication' AND \(condition)
             ),
             \(insertion)
             replaced AS (
@@ -85,6 +72,51 @@ extension QuestionStore {
             await AnswerStore(database).beginContinuing(with: others)
         }
         return try await result(rows[1], tenant, id)
+    }
+
+    /// Returns a new credential's use: for the origin that a task of the tenant waits for, if any.
+    private func use(
+        of form: Credential.Form,
+        _ tenant: TenantID,
+        _ id: TaskID
+    ) async throws(StoreError) -> CredentialUse {
+        let rows = try await database.run(
+            """
+            SELECT q.origin FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
+            WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                AND q.question = 'authentication'
+            """
+        )
+        return CredentialUse(
+            id: UUID.version7(),
+            tenant: tenant,
+            name: nil,
+            form: form,
+            origins: try rows.map { row throws(StoreError) in
+                Origin(stored: try row.decode("origin"))
+            }
+        )
+    }
+
+    /// Returns the CTE that stores a credential for the origin of `target`.
+    private func insert(
+        _ secrets: Credential.Secrets,
+        _ use: CredentialUse
+    ) throws(StoreError) -> Query {
+        let form = try StoredJSON.text(
+            of: use.form,
+            database.sealer,
+            at: .tokenEndpoint(of: use.id, named: use.name, of: use.tenant)
+        )
+        let secret = try database.sealer.seal(secrets: secrets, at: .secrets(of: use))
+        return """
+            given AS (
+                INSERT INTO credential (id, tenant_id, kind, form, origins, secret)
+                SELECT \(use.id), \(use.tenant.uuid), \(use.form.kind.rawValue),
+                    \(form)::jsonb, ARRAY[origin], \(secret)
+                FROM target
+            ),
+            """
     }
 
     /// Fails a task whose client has no credential for it; the failure is the origin's answer.

@@ -185,9 +185,8 @@ extension RetryStore {
         ),
         kept AS (
             DELETE FROM resume_data r WHERE r.id = ANY (ARRAY(SELECT g.task_id FROM gone g))
-            RETURNING r.id AS task_id, r.part_fence,
-                nullif(r.source_task_id, r.id) AS source_task_id, r.ranges, r.boot_id,
-                r.bytes_durable, r.bytes_total, r.validator, r.coding, r.may_be_of_another
+            RETURNING r.id AS task_id, nullif(r.source_task_id, r.id) AS source_task_id,
+                \(StoredPart.columns(of: "r"))
         ),
         -- An ended task has no part; one that is there all the same must not stop the retry.
         abandoned_row AS (
@@ -195,18 +194,10 @@ extension RetryStore {
             \(PartStore.selectReplaced) ON CONFLICT (fence) DO NOTHING
         ),
         partial_row AS (
-            INSERT INTO partial (
-                task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable, bytes_total,
-                validator, coding, may_be_of_another)
-            SELECT task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
-                bytes_total, validator, coding, may_be_of_another
-            FROM kept
-            ON CONFLICT (task_id) DO UPDATE SET
-                part_fence = excluded.part_fence, source_task_id = excluded.source_task_id,
-                ranges = excluded.ranges, boot_id = excluded.boot_id,
-                bytes_durable = excluded.bytes_durable, bytes_total = excluded.bytes_total,
-                validator = excluded.validator, coding = excluded.coding,
-                may_be_of_another = excluded.may_be_of_another
+            INSERT INTO partial (task_id, source_task_id, \(StoredPart.columns))
+            SELECT task_id, source_task_id, \(StoredPart.columns) FROM kept
+            ON CONFLICT (task_id) DO UPDATE SET source_task_id = excluded.source_task_id,
+                (\(StoredPart.columns)) = (\(StoredPart.columns(of: "excluded")))
         ),
         delayed_row AS (
             INSERT INTO delayed (

@@ -159,7 +159,7 @@ extension TransferTask {
             bytesExpected: state == .completed
                 ? bytesReceived : try row.decodeIfPresent("bytes_expected"),
             bytesSent: bytesSent,
-            bytesToSend: state == .completed && kind == .upload
+            bytesToSend: state == .completed && kind != .download
                 ? result?.bytesToSend ?? bytesSent : try row.decodeIfPresent("bytes_to_send"),
             bytesPerSecond: try row.decodeIfPresent("bytes_per_second"),
             waitsUntil: try row.decodeIfPresent("due_at"),

@@ -18,12 +18,21 @@ extension StagedBodyStore {
     /// The tenant's row lock orders this after claims and other reservations of a tenant with a
     /// limit, so that the limit holds over all instances.
     ///
-    /// - Throws: ``StoreError/quotaExceeded(_:)`` if the tenant may not keep so many.
+    /// - Parameters:
+    ///   - bytes: the least number.
+    ///   - most: the number if the tenant may keep so many, else all that it may; nil for
+    ///     `bytes`.
+    ///   - task: the upload.
+    ///   - tenant: the one that keeps them.
+    /// - Returns: the number.
+    /// - Throws: ``StoreError/quotaExceeded(_:)`` if the tenant may not keep the least.
+    @discardableResult
     package func reserve(
         _ bytes: Int64,
+        upTo most: Int64? = nil,
         for task: TaskID,
         of tenant: TenantID
-    ) async throws(StoreError) {
+    ) async throws(StoreError) -> Int64 {
         let rows = try await database.run([
             """
             SELECT FROM tenant n WHERE n.id = \(tenant.uuid) AND n.stored_bytes_max IS NOT NULL
@@ -31,21 +40,26 @@ extension StagedBodyStore {
             """,
             """
             WITH room AS MATERIALIZED (
-                SELECT n.stored_bytes_max, n.stored_bytes_max IS NULL
-                    OR (\(TenantStore.storedBytes(of: "n.id"))) + \(bytes) - coalesce((
-                        SELECT b.bytes FROM staged_body b WHERE b.task_id = \(task.uuid)), 0)
-                        <= n.stored_bytes_max AS is_there
+                SELECT n.stored_bytes_max, least(
+                    \(most ?? bytes),
+                    CASE WHEN n.stored_bytes_max IS NOT NULL THEN n.stored_bytes_max
+                        - (\(TenantStore.storedBytes(of: "n.id"))) + coalesce((
+                            SELECT b.bytes FROM staged_body b WHERE b.task_id = \(task.uuid)), 0)
+                        END
+                )::bigint AS bytes
                 FROM tenant n WHERE n.id = \(tenant.uuid)
             ),
             body AS (
                 INSERT INTO staged_body (task_id, tenant_id, bytes)
-                SELECT \(task.uuid), \(tenant.uuid), \(bytes) FROM room r WHERE r.is_there
+                SELECT \(task.uuid), \(tenant.uuid), r.bytes FROM room r WHERE r.bytes >= \(bytes)
                 ON CONFLICT (task_id) DO UPDATE SET bytes = excluded.bytes
             )
-            SELECT r.is_there, r.stored_bytes_max FROM room r
+            SELECT r.bytes, r.stored_bytes_max FROM room r
             """,
         ])
-        guard let row = rows[1].first, try !row.decode("is_there", as: Bool.self) else { return }
+        guard let row = rows[1].first else { return bytes }
+        let reserved = try row.decode("bytes", as: Int64.self)
+        guard reserved < bytes else { return reserved }
         throw .quotaExceeded(Quota(.storedBytes, maximum: try row.decode("stored_bytes_max")))
     }
 

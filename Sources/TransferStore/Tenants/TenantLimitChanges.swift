@@ -9,7 +9,7 @@ package struct TenantLimitChanges: Sendable {
     package var runningTasksMax: Int??
     /// The maximum number of requests per second to each instance.
     package var requestsPerSecondMax: Int??
-    /// The maximum number of bytes of its results and of bodies brought for its uploads.
+    /// The maximum number of bytes of its results, of bodies for its uploads and of kept parts.
     package var storedBytesMax: Int64??
     /// The maximum number of bytes that its running tasks have to move.
     package var inFlightBytesMax: Int64??

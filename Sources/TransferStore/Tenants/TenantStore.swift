@@ -140,9 +140,9 @@ extension TenantStore {
     package func storage(of tenant: TenantID) async throws(StoreError) -> TenantStorage {
         let rows = try await database.run(
             """
-            SELECT (\(Self.storedBytes(of: "n.id")))::bigint AS stored_bytes,
-                coalesce((SELECT u.bytes FROM (\(Self.running)) u WHERE u.tenant_id = n.id), 0)
-                    AS in_flight_bytes
+            SELECT (\(Self.storedBytes(of: "n.id")))::bigint AS stored_bytes, coalesce((
+                    SELECT u.bytes FROM (\(Self.running)) u WHERE u.tenant_id = n.id
+                ), 0)::bigint AS in_flight_bytes
             FROM tenant n WHERE n.id = \(tenant.uuid)
             """
         )
@@ -155,34 +155,50 @@ extension TenantStore {
 
     /// The number of bytes that a running task counts for while nobody knows how many it has.
     static let unknownBytes: Int64 = 1 << 20
+    /// The number of kept parts of a tenant that are counted, the largest first.
+    ///
+    /// Ended tasks may have left any number of them, and claims wait for the sum.
+    package static let keptPartsMax = 1000
+    /// The largest sum of bytes; those of numbers that others choose need not fit into a `bigint`.
+    private static let bytesMax: Query = "\(Int64.max)::numeric"
 
-    /// Selects the number of bytes that a tenant keeps: the results of completed tasks, as the exact
-    /// counts have them, and bodies for uploads.
+    /// Selects the number of bytes that a tenant keeps, a `numeric` that fits into a `bigint`: the
+    /// results of completed tasks, as the exact counts have them, bodies for uploads, and what
+    /// ended downloads have left to be resumed.
     static func storedBytes(of tenant: Query) -> Query {
         """
-        SELECT coalesce((
+        SELECT least(\(bytesMax), coalesce((
             SELECT sum(k.bytes_received) FROM (\(CountStore.selectCounts(ofTenant: tenant))) k
             WHERE k.state = 'completed'
-        ), 0)::bigint + coalesce((
+        ), 0) + coalesce((
             SELECT sum(b.bytes) FROM staged_body b WHERE b.tenant_id = \(tenant)
-        ), 0)::bigint
+        ), 0) + coalesce((
+            SELECT sum(p.bytes_durable) FROM (
+                SELECT r.bytes_durable FROM resume_data r WHERE r.tenant_id = \(tenant)
+                ORDER BY r.tenant_id, r.bytes_durable DESC LIMIT \(keptPartsMax)
+            ) p
+        ), 0))
         """
     }
 
-    /// Selects `(tenant_id, tasks, bytes)` of the running tasks of each tenant; the bytes are with
-    /// those of files that only lack their name.
+    /// Selects `(tenant_id, tasks, bytes)` of the running tasks of each tenant; the bytes, a
+    /// `numeric` that fits into a `bigint`, are with those of files that only lack their name.
+    ///
+    /// Servers announce them. A sum that overflowed would fail for all tenants at once.
     ///
     /// Counted from the attempts, which are fewer than the sessions a tenant may have, and once for
     /// all tenants; each session is looked up once.
     static let running: Query = """
         SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
-            sum(a.tasks)::bigint AS tasks, sum(a.bytes)::bigint AS bytes
+            sum(a.tasks)::bigint AS tasks, least(\(bytesMax), sum(a.bytes)) AS bytes
         FROM (
             SELECT x.session_id, sum(x.tasks) AS tasks, sum(x.bytes) AS bytes
             FROM (
                 SELECT session_id, 1 AS tasks, CASE
                     WHEN bytes_to_send IS NOT NULL
-                        THEN bytes_to_send + coalesce(bytes_expected, bytes_received)
+                        THEN bytes_to_send + least(
+                            coalesce(bytes_expected, bytes_received),
+                            \(Int64.max) - bytes_to_send)
                     ELSE coalesce(bytes_expected, greatest(bytes_received, \(unknownBytes)))
                     END AS bytes
                 FROM running_attempt

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -6,13 +6,16 @@ extension TimerStore {
     /// Returns the requests whose time has come, with what decides about them.
     ///
     /// Nothing is locked: ``decide(_:)`` makes only decisions that still apply.
-    package func dueRequests() async throws(StoreError) -> [DueRequest] {
+    package func dueRequests(
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> [DueRequest] {
+        let now = Self.now(notAfter: latest)
         let rows = try await database.run(
             """
             SELECT q.id, q.client_id, q.kind, q.launches, q.waits_for, q.occurrence_at,
                 q.recurrence, q.min_interval_ms, q.requires_network, q.requires_power,
-                \(Self.facts(of: "q.identifier"))
-            FROM (\(Self.due("'request'"))) t
+                \(Self.facts(of: "q.identifier", at: now))
+            FROM (\(Self.due("'request'", at: now))) t
             JOIN background_task_request q ON q.id = ANY (ARRAY[t.subject])
             JOIN client c ON c.id = ANY (ARRAY[q.client_id])
             JOIN tenant n ON n.id = ANY (ARRAY[q.tenant_id])
@@ -41,7 +44,8 @@ extension TimerStore {
     ) async throws(StoreError) -> DueRequest? {
         let rows = try await database.run(
             """
-            SELECT c.id AS client_id, \(Self.facts(of: "\(request.identifier.name)"))
+            SELECT c.id AS client_id,
+                \(Self.facts(of: "\(request.identifier.name)", at: "now()"))
             FROM client c JOIN tenant n ON n.id = ANY (ARRAY[c.tenant_id])
             WHERE \(ClientStore.isNamed(client, tenant))
             """
@@ -64,9 +68,9 @@ extension TimerStore {
     }
 
     /// The columns of what decides about a launch of an identifier of a client `c` of a tenant `n`.
-    private static func facts(of identifier: Query) -> Query {
+    private static func facts(of identifier: Query, at now: Query) -> Query {
         """
-        now() AS now, c.lifecycle = 'force_quit' AS is_force_quit,
+        \(now) AS now, c.lifecycle = 'force_quit' AS is_force_quit,
         NOT n.are_background_tasks_on AS is_disabled, n.capacity = 'idle' AS is_idle,
         (SELECT h.last_launched_at FROM background_task_handler h
             WHERE h.client_id = c.id AND h.identifier = \(identifier)) AS last_launched_at,

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -17,12 +17,14 @@ extension TimerStore {
     /// accepted.
     ///
     /// - Returns: the number of runs looked at.
-    package func advanceRuns() async throws(StoreError) -> Int {
+    package func advanceRuns(notAfter latest: Date? = nil) async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
         let held = Self.held(under: fence)
+        let now = Self.now(notAfter: latest)
+        let isWarned = Self.isWarned(at: now)
         let rows = try await database.run(
             [
-                Self.findDue("'run'"),
+                Self.findDue("'run'", at: now),
                 """
                 WITH due AS MATERIALIZED (
                     SELECT r.id, r.client_id FROM background_task_run r
@@ -51,16 +53,16 @@ extension TimerStore {
                             THEN CASE WHEN s.has_failed_transfer OR s.has_failed
                                 THEN 'transfers_failed' ELSE 'transfers_completed' END
                         WHEN NOT s.is_accepted AND least(
-                                s.deadline_at, s.launched_at + \(RunStore.acceptTime)) <= now()
+                                s.deadline_at, s.launched_at + \(RunStore.acceptTime)) <= \(now)
                             THEN 'not_accepted'
-                        WHEN s.deadline_at <= now() THEN 'deadline_passed' END AS verdict
+                        WHEN s.deadline_at <= \(now) THEN 'deadline_passed' END AS verdict
                     FROM state s
                 ),
                 run_row AS (
                     UPDATE background_task_run r SET
                         accepted_at = CASE WHEN v.is_accepted
                             THEN coalesce(r.accepted_at, clock_timestamp()) END,
-                        is_expiring = r.is_expiring OR \(Self.isWarned),
+                        is_expiring = r.is_expiring OR \(isWarned),
                         ended_at = CASE WHEN v.verdict IS NOT NULL THEN clock_timestamp() END,
                         reason = v.verdict,
                         must_cancel = coalesce(v.verdict = 'deadline_passed', false)
@@ -79,7 +81,7 @@ extension TimerStore {
                             || jsonb_strip_nulls(jsonb_build_object('reason', v.verdict)) AS details
                     FROM verdict v
                     WHERE v.verdict IN ('deadline_passed', 'not_accepted')
-                        OR v.verdict IS NULL AND \(Self.isWarned)
+                        OR v.verdict IS NULL AND \(isWarned)
                 ),
                 \(EventRuns.recordClientEvents)
                 SELECT id FROM verdict
@@ -143,10 +145,12 @@ extension TimerStore {
         """
 
     /// Whether the deadline of a run in `verdict` `v` is announced now.
-    private static let isWarned: Query = """
-        (v.has_expiration_handler AND NOT v.is_expiring AND v.is_accepted
-            AND v.deadline_at - \(RunStore.notice) <= now() AND v.deadline_at > now())
+    private static func isWarned(at now: Query) -> Query {
         """
+        (v.has_expiration_handler AND NOT v.is_expiring AND v.is_accepted
+            AND v.deadline_at - \(RunStore.notice) <= \(now) AND v.deadline_at > \(now))
+        """
+    }
 
     private static let relaunchWait: Query = """
         \(relaunchPause.milliseconds) * interval '1 ms'
@@ -197,7 +201,9 @@ extension TimerStore {
     /// was retried while another was waited for would be missed. A pass that has met one waits there,
     /// and another follows it.
     private static let drainChanges: Query = """
-        drained_before = CASE WHEN v.outstanding IS NOT NULL THEN v.outstanding
+        -- Those of an expired run are cancelled from the first one on.
+        drained_before = CASE WHEN v.verdict IS NOT NULL THEN \(UUID.zero)
+            WHEN v.outstanding IS NOT NULL THEN v.outstanding
             WHEN v.is_at_end OR v.last_examined IS NULL THEN \(UUID.zero)
             ELSE v.last_examined END,
         is_drain_whole = v.outstanding IS NULL AND (v.is_at_end OR r.is_drain_whole),
@@ -256,31 +262,39 @@ extension TimerStore {
         let id: UUID
     }
 
-    /// Cancels a page of a run's transfers and forgets them; after the last, forgets that it had any.
+    /// Cancels a page of a run's transfers and notes how far that has got.
     ///
-    /// - Returns: the number of transfers, and 1 for the run itself.
+    /// They stay linked, because the run tells how many it has; none is linked to a run that has
+    /// ended. Of two that cancel the same page, the later one notes nothing that the other has not
+    /// noted.
+    ///
+    /// - Returns: the number of transfers, and 1 for the run itself unless others had come to its end.
     private func cancelTransfers(of run: ExpiredRun) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
-            SELECT task_id FROM background_task_transfer WHERE run_id = \(run.id)
-            ORDER BY run_id, task_id LIMIT \(Self.cancelledMax)
+            SELECT l.task_id FROM background_task_transfer l
+            WHERE l.run_id = \(run.id) AND l.task_id > (
+                SELECT r.drained_before FROM background_task_run r WHERE r.id = \(run.id))
+            ORDER BY l.run_id, l.task_id LIMIT \(Self.cancelledMax)
             """
         )
         let tasks = try rows.map { row throws(StoreError) in try row.task("task_id") }
         for task in tasks {
             _ = try await ControlStore(database).cancelTask(tenant: run.tenant, id: task)
         }
-        _ = try await database.run([
+        let noted = try await database.run(
             """
-            DELETE FROM background_task_transfer
-            WHERE run_id = \(run.id) AND task_id = ANY (\(tasks.map(\.uuid)))
-            """,
+            UPDATE background_task_run r SET
+                drained_before = greatest(r.drained_before, \(tasks.last?.uuid)),
+                must_cancel = (
+                    SELECT l.task_id FROM background_task_transfer l
+                    WHERE l.run_id = r.id
+                        AND l.task_id > greatest(r.drained_before, \(tasks.last?.uuid))
+                    ORDER BY l.run_id, l.task_id LIMIT 1
+                ) IS NOT NULL
+            WHERE r.id = \(run.id) AND r.must_cancel
             """
-            UPDATE background_task_run r SET must_cancel = false
-            WHERE r.id = \(run.id) AND r.must_cancel AND NOT EXISTS (
-                SELECT 1 FROM background_task_transfer l WHERE l.run_id = r.id)
-            """,
-        ])
-        return tasks.count + 1
+        )
+        return tasks.count + noted.affectedCount
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Postgres
 import TransferModel
 
@@ -18,10 +18,17 @@ package struct TimerStore: Sendable {
 
 extension TimerStore {
     /// Returns the time until the next moment, zero when it is past; nil when there is none.
-    package func untilNextTimer() async throws(StoreError) -> Duration? {
+    ///
+    /// With a `latest`, as for all that looks at what is due, a moment after that time is not past,
+    /// however far ahead the database's clock is.
+    package func untilNextTimer(
+        notAfter latest: Date? = nil
+    ) async throws(StoreError) -> Duration? {
         let rows = try await database.run(
             """
-            SELECT ceil(extract(epoch FROM min(t.due_at) - clock_timestamp()) * 1000)::bigint AS ms
+            SELECT ceil(extract(
+                    epoch FROM min(t.due_at) - least(clock_timestamp(), \(latest))) * 1000)::bigint
+                AS ms
             FROM (VALUES ('client'), ('request'), ('run')) AS k (kind)
             CROSS JOIN LATERAL (
                 SELECT x.due_at FROM timer x WHERE x.kind = k.kind ORDER BY x.due_at LIMIT 1) t
@@ -31,18 +38,21 @@ extension TimerStore {
         return max(.milliseconds(wait), .zero)
     }
 
+    /// Returns the time by which moments are past: the database's, but none after `latest`.
+    static func now(notAfter latest: Date?) -> Query { "least(now(), \(latest))" }
+
     /// Selects the due subjects of a kind, of which those after the limit wait for the next turn.
     ///
     /// When more are due than that, each tenant has a share, and what is left of the turn is for those
     /// that have been due for longest. With more tenants than places, these are for the tenants that
     /// have waited longest. It then costs two look-ups for each tenant that has timers of the kind.
-    static func due(_ kind: Query) -> Query {
+    static func due(_ kind: Query, at now: Query) -> Query {
         let places: Query =
             "(SELECT greatest(\(turnMax) / greatest(count(*), 1), 1) FROM sharer)"
         return """
             WITH RECURSIVE page AS MATERIALIZED (
                 SELECT t.subject, t.due_at FROM timer t
-                WHERE t.kind = \(kind) AND t.due_at <= now()
+                WHERE t.kind = \(kind) AND t.due_at <= \(now)
                 ORDER BY t.due_at LIMIT \(turnMax)
             ),
             -- Nobody needs a share while there is a place for all.
@@ -56,14 +66,14 @@ extension TimerStore {
             sharer AS MATERIALIZED (
                 SELECT w.tenant_id FROM walk w
                 CROSS JOIN LATERAL (\(first("1", of: "w.tenant_id", kind))) x
-                WHERE x.due_at <= now()
+                WHERE x.due_at <= \(now)
             ),
             share AS (
                 SELECT x.subject, x.due_at FROM sharer s
                 CROSS JOIN LATERAL (
                     \(first(places, of: "s.tenant_id", kind))
                 ) x
-                WHERE x.due_at <= now()
+                WHERE x.due_at <= \(now)
             )
             SELECT y.subject FROM (
                 SELECT s.subject, s.due_at, 1 AS rank FROM share s
@@ -94,11 +104,11 @@ extension TimerStore {
 
     /// Selects what is due of a kind for the statements that follow in the transaction, as
     /// ``dueSubjects``, so that all of them are about the same.
-    static func findDue(_ kind: Query) -> Query {
-        "SELECT set_config('transferd.due', ARRAY(\(due(kind)))::text, true)"
+    static func findDue(_ kind: Query, at now: Query) -> Query {
+        "SELECT set_config('transferd.due', ARRAY(\(due(kind, at: now)))::text, true)"
     }
 
-    /// The array of the subjects that ``findDue(_:)`` has found.
+    /// The array of the subjects that ``findDue(_:at:)`` has found.
     static let dueSubjects: Query =
         "nullif(current_setting('transferd.due', true), '')::uuid[]"
 
@@ -118,12 +128,13 @@ extension TimerStore {
     /// A client whose row is locked is left for the next turn.
     ///
     /// - Returns: the number of clients looked at.
-    package func advanceClients() async throws(StoreError) -> Int {
+    package func advanceClients(notAfter latest: Date? = nil) async throws(StoreError) -> Int {
         let fence = Int64.random(in: 1...Int64.max)
         let held = Self.held(under: fence)
+        let now = Self.now(notAfter: latest)
         let rows = try await database.run(
             [
-                Self.findDue("'client'"),
+                Self.findDue("'client'", at: now),
                 // The lock first, so that the next statement sees all that was done under it.
                 """
                 WITH locked AS MATERIALIZED (
@@ -137,8 +148,8 @@ extension TimerStore {
                 WITH state AS MATERIALIZED (
                     SELECT c.id, c.tenant_id, c.lifecycle AS before, c.assertions_end_at,
                         CASE
-                            WHEN a.held = 0 AND c.grace_ends_at <= now() THEN 'suspended'
-                            WHEN a.held > 0 AND c.assertions_end_at <= now() THEN 'terminated'
+                            WHEN a.held = 0 AND c.grace_ends_at <= \(now) THEN 'suspended'
+                            WHEN a.held > 0 AND c.assertions_end_at <= \(now) THEN 'terminated'
                             END AS lifecycle,
                         CASE WHEN a.held = 0 THEN 'grace_ended' ELSE 'assertion_leaked' END
                             AS reason
@@ -152,7 +163,7 @@ extension TimerStore {
                 warned AS (
                     UPDATE assertion a SET is_expiring = true FROM state s
                     WHERE s.lifecycle IS NULL AND s.assertions_end_at
-                            - \(Assertion.notice.milliseconds) * interval '1 ms' <= now()
+                            - \(Assertion.notice.milliseconds) * interval '1 ms' <= \(now)
                         AND a.client_id = s.id AND a.ended_at IS NULL AND NOT a.is_expiring
                     RETURNING a.client_id, a.id, a.name, s.assertions_end_at
                 ),

@@ -9,18 +9,18 @@ extension WorkerStore {
     /// the revocations alone. Counting the attempts that share a limit reads the running attempts of all workers.
     package func controls(
         incarnation: Int32,
-        _ question: RateQuery = RateQuery()
+        _ query: RateQuery = RateQuery()
     ) async throws(StoreError) -> Controls {
-        let isSharing = !question.owners.isEmpty
+        let isSharing = !query.owners.isEmpty
         let rows = try await database.run(
             ["SELECT fence FROM revocation WHERE worker = \(incarnation)", PauseStore.select()]
-                + (question.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
-                + (isSharing ? [Self.sharers(incarnation, question)] : [])
+                + (query.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
+                + (isSharing ? [Self.sharers(incarnation, query)] : [])
         )
         var controls = Controls()
         for row in rows[1] { controls.pauses.append(try Pause(row)) }
         for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
-        if question.version != nil {
+        if query.version != nil {
             for row in rows[2] {
                 controls.limits[try row.fence("fence")] = try RateLimits(row)
             }
@@ -66,10 +66,10 @@ extension WorkerStore {
         """
     }
 
-    private static func sharers(_ incarnation: Int32, _ question: RateQuery) -> Query {
+    private static func sharers(_ incarnation: Int32, _ query: RateQuery) -> Query {
         var sessions: [UUID] = []
         var tenants: [UUID] = []
-        for owner in question.owners {
+        for owner in query.owners {
             switch owner {
             case .session(let id): sessions.append(id.uuid)
             case .tenant(let id): tenants.append(id.uuid)

@@ -12,7 +12,10 @@ extension WorkerStore {
         // of a shard it had given away.
         let rows = try await database.run([
             database.briefLocks,
-            "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
+            """
+            SELECT pg_advisory_xact_lock(
+                \(AdvisoryLock.shards.rawValue), hashtext(current_schema()))
+            """,
             """
             WITH share AS (
                 SELECT ceil(count(*)::numeric / greatest(1, (
@@ -74,7 +77,7 @@ extension WorkerStore {
         )
         var hosts: [HostKey: HostState] = [:]
         for row in rows {
-            hosts[HostKey(rawValue: try row.decode("host_key"))] = HostState(
+            hosts[try row.hostKey("host_key")] = HostState(
                 maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
                     .map(Int.init),
                 connections: try row.decodeIfPresent("connections", as: Int16.self)
@@ -112,7 +115,7 @@ extension WorkerStore {
         var foreign: [Flow: Int] = [:]
         for row in rows {
             let flow = Flow(
-                hostKey: HostKey(rawValue: try row.decode("host_key")),
+                hostKey: try row.hostKey("host_key"),
                 session: try row.session("session_id")
             )
             foreign[flow] = Int(try row.decode("running", as: Int64.self))
@@ -150,7 +153,4 @@ extension WorkerStore {
     private static func shardNumber(of hostKey: Query) -> Query {
         "(\(hostKey) >> \(Shard.hostKeyBits)) + \(Shard.count / 2)"
     }
-
-    /// A number that no other lock of the service has.
-    private static let shardLockKey: Int32 = 0x7368_6172
 }

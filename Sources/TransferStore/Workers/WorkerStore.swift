@@ -95,7 +95,7 @@ extension WorkerStore {
     ///
     /// The attempts get new fences, so that a worker that was only suspended can end none of them;
     /// pending renames keep the name of their part file. Part files that no attempt will resume are
-    /// left to ``PartStore/abandonedParts()``. All times are the database's.
+    /// left to ``PartStore/abandonedParts(after:)``. All times are the database's.
     package func takeOver(
         silentFor lease: Duration,
         identity: WorkerIdentity

@@ -1,11 +1,11 @@
 import Foundation
+import PollLoop
 import TransferStore
 
 /// The writer of what came of messages, which outlasts short outages of the database.
 struct DeliveryRecorder: Sendable {
-    /// The pause before the first repetition; it doubles with each.
-    private static let pauseMin: Duration = .milliseconds(50)
-    private static let pauseMax: Duration = .seconds(2)
+    /// The pauses between tries.
+    private static let backoff = Backoff()
 
     let outages: OutageLog
     let stopping: StopFlag
@@ -20,7 +20,7 @@ struct DeliveryRecorder: Sendable {
         whenStale stale: Value,
         _ verb: @escaping @Sendable () async throws(StoreError) -> Value
     ) async -> Value {
-        var pause = Self.pauseMin
+        var failureCount = 0
         while true {
             // Unstructured, because a shutdown cancels this task but cannot undo what is recorded.
             let result = await Task { () async -> Result<Value, StoreError> in
@@ -35,13 +35,14 @@ struct DeliveryRecorder: Sendable {
                 return value
             case .failure(let error):
                 outages.failed(error)
+                failureCount += 1
+                let pause = Self.backoff.delay(failureCount: failureCount)
                 guard case .unavailable = error, !stopping.isSet, !Task.isCancelled,
                     .now + pause < deadline
                 else {
                     return stale
                 }
                 try? await Task.sleep(for: pause)
-                pause = min(pause * 2, Self.pauseMax)
             }
         }
     }

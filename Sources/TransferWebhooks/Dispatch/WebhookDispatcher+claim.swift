@@ -1,16 +1,16 @@
 import Logging
+import PollLoop
 import Synchronization
 import TransferModel
 import TransferStore
 
 extension WebhookDispatcher {
-    /// The longest pause between claims while the store is away.
-    private static let claimPauseMax: Duration = .seconds(10)
-    private static let claimPauseMin: Duration = .milliseconds(250)
+    /// The pauses between claims while the store is away.
+    private static let claimBackoff = Backoff(base: .milliseconds(250), limit: .seconds(10))
 
     /// Claims due pairs unless all slots are taken, starts them, and looks again if there are more.
     func claimDue(_ group: inout DiscardingTaskGroup) async {
-        paces.forgetPassed(at: .now)
+        rates.forgetPassed(at: .now)
         // By then a pair has asked the store once more, even if an answer takes long.
         failures.forget(before: ContinuousClock.now - bounds.recordInterval * 10)
         let pausedUntil = state.withLock { $0.claimableAt }
@@ -59,10 +59,9 @@ extension WebhookDispatcher {
         } catch {
             outages.failed(error)
             state.withLock { state in
-                let doublings = min(state.claimFailures, 10)
                 state.claimFailures += 1
-                let pause = min(Self.claimPauseMin * (1 << doublings), Self.claimPauseMax)
-                state.claimableAt = .now + pause * Double.random(in: 0.5..<1)
+                let pause = Self.claimBackoff.delay(failureCount: state.claimFailures)
+                state.claimableAt = .now + pause
             }
             return nil
         }
@@ -207,27 +206,27 @@ extension WebhookDispatcher {
         _ held: inout HeldDelivery,
         inPagesOf pageMax: Int
     ) async -> MessageBatcher? {
-        var run = MessageBatcher(held)
+        var batcher = MessageBatcher(held)
         repeat {
-            let limit = run.pageLimit(pageMax)
-            guard let page = await page(of: held.claim, after: run.position, limit: limit) else {
-                return nil
-            }
-            let kept = page.unbroken(after: run.position).readablePrefix
+            let limit = batcher.pageLimit(pageMax)
+            guard
+                let page = await page(of: held.claim, after: batcher.position, limit: limit)
+            else { return nil }
+            let kept = page.unbroken(after: batcher.position).readablePrefix
             if let place = page.unreadable.first, place.sequence == held.cursor + 1 {
                 guard await mayPass(place, &held) else { return nil }
-                run = MessageBatcher(held)
+                batcher = MessageBatcher(held)
                 continue
             }
-            if kept.isEmpty, run.position == held.cursor {
+            if kept.isEmpty, batcher.position == held.cursor {
                 let cursor = held.cursor
                 guard await passExpired(&held) else { return nil }
                 if held.cursor > cursor {
-                    run = MessageBatcher(held)
+                    batcher = MessageBatcher(held)
                     continue
                 }
             }
-            run.add(
+            batcher.add(
                 kept,
                 hasMore: page.hasMore || kept.count < page.eventCount,
                 wanted: held.wants,
@@ -235,8 +234,8 @@ extension WebhookDispatcher {
             )
             // Events read before a gap are delivered first; the gap is met again afterwards.
             if kept.count < page.eventCount { break }
-        } while !run.isFull
-        return run
+        } while !batcher.isFull
+        return batcher
     }
 
     private func page(

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PollLoop
 import Synchronization
 import TransferModel
 import TransferStore
@@ -20,10 +21,10 @@ extension WebhookDispatcher {
         var turn = DeliveryTurn<HeldDelivery>(bounds, at: .now)
         var pageMax = held.claim.form == .single ? bounds.pageMax : bounds.furtherPageMax
         while !isDraining, held.isCurrent, !mustLeave(held, &turn) {
-            guard let run = await gather(&held, inPagesOf: pageMax) else { break }
+            guard let batcher = await gather(&held, inPagesOf: pageMax) else { break }
             pageMax = bounds.furtherPageMax
-            guard await deliver(run, &held, &turn) else { return turn.successor }
-            guard run.hasMore else {
+            guard await deliver(batcher, &held, &turn) else { return turn.successor }
+            guard batcher.hasMore else {
                 // The writer of events that came meanwhile found the pair taken.
                 if await release(held) == .due { wake() }
                 return nil
@@ -35,12 +36,12 @@ extension WebhookDispatcher {
 
     /// - Returns: false when the claim has ended.
     private func deliver(
-        _ run: MessageBatcher,
+        _ batcher: MessageBatcher,
         _ held: inout HeldDelivery,
         _ turn: inout DeliveryTurn<HeldDelivery>
     ) async -> Bool {
-        for outgoing in run.messages {
-            guard !mustLeave(held, &turn), await mayContinue(&held, havingRead: run.position)
+        for outgoing in batcher.messages {
+            guard !mustLeave(held, &turn), await mayContinue(&held, havingRead: batcher.position)
             else {
                 if await settle(&held) { await leave(held, turn) }
                 return false
@@ -50,7 +51,7 @@ extension WebhookDispatcher {
         }
         // Events that the subscription does not ask for count as delivered, unless it has been
         // changed to ask for others.
-        held.passed(run.position)
+        held.passed(batcher.position)
         turn.advance()
         return await settle(&held)
     }
@@ -165,7 +166,7 @@ extension WebhookDispatcher {
         havingRead position: Int64
     ) async -> Bool {
         guard held.isCurrent else { return false }
-        await keepPace(of: held.claim)
+        await waitForRate(of: held.claim)
         guard !isDraining else { return false }
         // A failure may have been the one after which the subscription is spared.
         if held.mustAsk(at: .now, recordInterval: bounds.recordInterval)
@@ -205,9 +206,9 @@ extension WebhookDispatcher {
     }
 
     /// Waits until the subscription's rate limit allows another message.
-    private func keepPace(of claim: DeliveryClaim) async {
+    private func waitForRate(of claim: DeliveryClaim) async {
         guard let rate = claim.rateLimit else { return }
-        let wait = paces.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
+        let wait = rates.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
         // The wait ends early when the dispatcher is cancelled, which the caller notices.
         try? await Task.sleep(for: wait)
     }
@@ -276,7 +277,7 @@ extension WebhookDispatcher {
 
     /// Puts off a pair whose message could not be sent now, which is no fault of its receiver.
     private func putOff(_ held: HeldDelivery, _ failure: DeliveryFailure) async {
-        let wait = bounds.refusedWait * Double.random(in: 0.75..<1.25)
+        let wait = bounds.refusedWait.jittered
         logger.notice(
             "webhook put off",
             metadata: [
@@ -331,13 +332,14 @@ extension WebhookDispatcher {
             metadata: line
         )
         let result = await recorder.record(until: held.expiresAt, whenStale: SetbackResult.stale) {
-            [stores, health] () throws(StoreError) in
+            [stores, health, latestDate] () throws(StoreError) in
             try await stores.deliveries.recordDeliveryFailed(
                 claim,
                 sequence: message.sequence,
                 batch: message.batch,
                 setback,
-                health: health
+                health: health,
+                notAfter: latestDate()
             )
         }
         failures.add(claim.subscription, at: .now)

@@ -1,6 +1,7 @@
 package import Curl
 package import Foundation
 package import Logging
+import PollLoop
 import ServiceLifecycle
 import Synchronization
 package import TransferModel
@@ -44,12 +45,13 @@ package final class WebhookDispatcher: Service {
     let schedule: DeliverySchedule
     let health: DeliveryHealth
     let bounds: DeliveryBounds
+    let latestDate: @Sendable () -> Date?
     let logger: Logger
     let outages: OutageLog
     let stopping = StopFlag()
     let composer: MessageComposer
     let recorder: DeliveryRecorder
-    let paces = DeliveryPaces()
+    let rates = DeliveryRates()
     let failures = RecentFailures()
     private let replayer: WebhookReplayer
     let state: Mutex<State>
@@ -69,6 +71,7 @@ package final class WebhookDispatcher: Service {
     ///   - linkBase: the service's public URL, for links in messages; nil for relative ones.
     ///   - version: of this program, for the `user-agent`.
     ///   - now: the time of day.
+    ///   - latestDate: the latest date that the database's clock can show; nil if nobody knows.
     ///   - logger: gets a line for each failed try, without URLs or secrets.
     package init(
         stores: WebhookStores,
@@ -81,6 +84,7 @@ package final class WebhookDispatcher: Service {
         linkBase: String? = nil,
         version: String,
         now: @escaping @Sendable () -> Date = { Date() },
+        latestDate: @escaping @Sendable () -> Date? = { nil },
         logger: Logger
     ) {
         precondition(bounds.lease > bounds.leaseMargin, "a lease must cover a few tries")
@@ -89,6 +93,7 @@ package final class WebhookDispatcher: Service {
         self.schedule = schedule
         self.health = health
         self.bounds = bounds
+        self.latestDate = latestDate
         self.logger = logger
         sender = WebhookSender(
             curl: curl,
@@ -106,7 +111,7 @@ package final class WebhookDispatcher: Service {
             sender: sender,
             composer: composer,
             recorder: recorder,
-            paces: paces,
+            rates: rates,
             schedule: schedule,
             health: health,
             bounds: bounds,
@@ -164,7 +169,7 @@ package final class WebhookDispatcher: Service {
     }
 
     private var pollWait: Duration {
-        let wait = bounds.pollInterval * Double.random(in: 0.75..<1.25)
+        let wait = bounds.pollInterval.jittered
         guard let end = state.withLock({ $0.slots.nextTrialEnd }) else { return wait }
         return min(wait, max(end - .now, Self.pollWaitMin))
     }

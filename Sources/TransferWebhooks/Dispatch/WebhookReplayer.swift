@@ -20,7 +20,7 @@ struct WebhookReplayer: Sendable {
     let sender: WebhookSender
     let composer: MessageComposer
     let recorder: DeliveryRecorder
-    let paces: DeliveryPaces
+    let rates: DeliveryRates
     let schedule: DeliverySchedule
     let health: DeliveryHealth
     let bounds: DeliveryBounds
@@ -108,12 +108,12 @@ struct WebhookReplayer: Sendable {
         sender.counters.countUnreadable(due.unreadable.count)
         for (index, claim) in due.claims.enumerated() {
             switch await replay(claim, until: expiresAt) {
-            case .isOver:
+            case .over:
                 continue
-            case .mustWait:
+            case .postponed:
                 await giveBack(Array(due.claims[index...]), until: expiresAt)
                 return false
-            case .isUnreachable:
+            case .unreachable:
                 await cancelReplays(of: subscription)
                 return false
             }
@@ -148,11 +148,11 @@ extension WebhookReplayer {
     /// What became of a replay.
     private enum Outcome {
         /// It is done, whether the receiver took it or not.
-        case isOver
+        case over
         /// It keeps its place, and what comes after it waits too.
-        case mustWait
+        case postponed
         /// It is done, and nothing more is to be sent.
-        case isUnreachable
+        case unreachable
     }
 
     /// Sends a message once more, in several parts if its subscription asks for more by now than
@@ -165,14 +165,14 @@ extension WebhookReplayer {
         var last: SentMessage?
         var hasFound = false
         repeat {
-            guard let part = await nextPart(of: claim, after: position) else { return .mustWait }
+            guard let part = await nextPart(of: claim, after: position) else { return .postponed }
             guard !part.isUnreadable else { return await end(claim, .notSent, as: .unreadable) }
             position = part.position
             hasFound = hasFound || part.hasFound
             guard let outgoing = part.outgoing else { continue }
             // What has begun is sent to its end: it would begin again.
             guard await mayContinue(claim, until: last == nil ? expiresAt : nil) else {
-                return .mustWait
+                return .postponed
             }
             let composed: WebhookMessage?
             do throws(StoreError) {
@@ -183,7 +183,7 @@ extension WebhookReplayer {
                 )
             } catch {
                 if !Task.isCancelled { outages.failed(error) }
-                if case .unavailable = error { return .mustWait }
+                if case .unavailable = error { return .postponed }
                 return await end(claim, .notSent)
             }
             guard let message = composed else { return await end(claim, .notSent) }
@@ -211,7 +211,7 @@ extension WebhookReplayer {
         guard !isStopping else { return false }
         var wait: Duration = .zero
         if let rate = claim.rateLimit {
-            wait = paces.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
+            wait = rates.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
         }
         let end = ContinuousClock.now + wait + bounds.messageTimeout
         if let expiresAt, end > expiresAt { return false }
@@ -228,15 +228,15 @@ extension WebhookReplayer {
             failure.reason != DeliveryFailure.serviceReason
         else {
             pause(claim, throttle: nil)
-            return .mustWait
+            return .postponed
         }
         if let throttle = health.throttle(status: failure.status, retryAfter: failure.retryAfter) {
             pause(claim, throttle: throttle)
             _ = await record(sent, of: claim, isOver: false)
-            return .mustWait
+            return .postponed
         }
         let outcome = await end(claim, sent)
-        return outcome == .isOver && failure.status == nil ? .isUnreachable : outcome
+        return outcome == .over && failure.status == nil ? .unreachable : outcome
     }
 
     /// Pauses the replays of a subscription, of which one is to be sent once more.
@@ -257,7 +257,7 @@ extension WebhookReplayer {
         as failure: DeliveryFailure? = nil
     ) async -> Outcome {
         slots.forgetSetbacks(of: claim.subscription)
-        return await record(sent, as: failure, of: claim) ? .isOver : .mustWait
+        return await record(sent, as: failure, of: claim) ? .over : .postponed
     }
 
     /// - Returns: false when the claim is stale.

@@ -61,8 +61,9 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .badResponse, .bodyTooLarge: "bad_response"
         case .egressDenied: "egress_denied"
         // No receiver can help it that the proxy is away.
-        case .proxyUnreachable, .proxyCredentialRefused, .invalidRequest, .bodySourceFailed,
-            .aborted, .cancelled, .tooManyTransfers, .outOfMemory, .outOfDescriptors, .other:
+        case .proxyUnreachable, .proxyCredentialRefused, .clientCertificateUnusable,
+            .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
+            .outOfMemory, .outOfDescriptors, .other:
             DeliveryFailure.serviceReason
         }
     }

@@ -6,18 +6,14 @@ import TransferWire
 protocol ControlCommand: AsyncParsableCommand {
     /// The verb as the service names it.
     static var verb: String { get }
-    /// Which service is used.
-    var options: ServiceOptions { get }
     /// The tasks.
     var target: ControlTarget { get }
-    /// Whether JSON is printed.
-    var json: Bool { get }
 }
 
 extension ControlCommand {
     /// Changes the tasks, and prints what became of each; those that are refused stop no other.
     mutating func run() async throws {
-        let service = try options.service()
+        let service = try target.options.service()
         if let session = target.session {
             let operation = try await service.control(
                 BulkOperationRequest(
@@ -26,7 +22,7 @@ extension ControlCommand {
                 ),
                 tasksOfSession: session
             )
-            if json { return try Output.json(operation) }
+            if target.json { return try Output.json(operation) }
             return try Output.line(
                 "\(operation.state): \(operation.tasksChanged) of \(operation.tasksMatching) tasks"
             )
@@ -35,7 +31,11 @@ extension ControlCommand {
         for id in target.tasks {
             do {
                 let task = try await service.control(Self.verb, task: id)
-                if json { try Output.json(task) } else { try Output.line("\(id)  \(task.state)") }
+                if target.json {
+                    try Output.json(task)
+                } else {
+                    try Output.line("\(id)  \(task.state)")
+                }
             } catch let error as TransferError where error.problem != nil {
                 refusals += 1
                 Output.complain("\(TerminalText.safe(id)): \(error)")

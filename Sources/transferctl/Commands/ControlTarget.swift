@@ -1,7 +1,9 @@
 import ArgumentParser
 
-/// The tasks that a verb is for.
+/// The tasks that a verb is for, and how they are reached and printed.
 struct ControlTarget: ParsableArguments {
+    @OptionGroup var options: ServiceOptions
+
     @Argument(help: "The identifiers of tasks.")
     var tasks: [String] = []
 
@@ -10,6 +12,9 @@ struct ControlTarget: ParsableArguments {
 
     @Option(help: "With --session, only tasks in this state; may be repeated.")
     var state: [String] = []
+
+    @Flag(help: "Print each task, or the operation, as JSON on a line.")
+    var json = false
 
     mutating func validate() throws {
         try SessionName.validate(session)

@@ -76,11 +76,8 @@ struct Get: AsyncParsableCommand {
         let reporter = ProgressReporter()
         let listener = TransferListener(reporter)
         let service = try options.service()
-        var configuration = TransferSessionConfiguration.background(withIdentifier: session)
-        // Another command with this session leaves alone what this one waits for.
-        configuration.owner = "transferctl"
         let session = TransferSession(
-            configuration: configuration,
+            configuration: .command(session),
             service: service,
             delegate: listener
         )
@@ -239,15 +236,15 @@ struct Get: AsyncParsableCommand {
         _ reporter: ProgressReporter,
         _ listing: String,
         _ save: (TransferTask) async throws -> Void
-    ) async throws -> String {
+    ) async throws -> TransferEvent.TaskChange {
         do {
             try await save(task)
-            return "completed"
+            return .completed
         } catch let error as TransferError {
             if Task.isCancelled { throw error }
             if error.exitCode == ExitCode(2) { reporter.countRefusal() }
             reporter.noteFailure("\(task.originalRequest.url): \(error)", listing: listing)
-            return "failed"
+            return .failed
         }
     }
 

@@ -38,7 +38,7 @@ struct Put: AsyncParsableCommand {
         let reporter = ProgressReporter()
         let service = try options.service()
         let session = TransferSession(
-            configuration: .background(withIdentifier: session),
+            configuration: .command(session),
             service: service,
             delegate: TransferListener(reporter)
         )

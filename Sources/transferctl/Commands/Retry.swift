@@ -7,9 +7,5 @@ struct Retry: ControlCommand {
     )
     static let verb = "retry"
 
-    @OptionGroup var options: ServiceOptions
     @OptionGroup var target: ControlTarget
-
-    @Flag(help: "Print each task, or the operation, as JSON on a line.")
-    var json = false
 }

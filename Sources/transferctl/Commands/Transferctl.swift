@@ -17,10 +17,10 @@ struct Transferctl: AsyncParsableCommand {
         abstract: "Uses a transferd service.",
         discussion: """
             Reads TRANSFERD_URL, TRANSFERD_API_KEY and TRANSFERD_CLIENT, or a context of \
-            `transferctl contexts`. Exits with 0 when all went well, 1 when a transfer failed or a \
-            file could not be read or written, 2 when the service refused or could not be reached, \
-            64 for wrong arguments, 130 after Ctrl-C, which leaves transfers to the service, and \
-            141 when nobody reads the output any more.
+            `transferctl contexts`, which TRANSFERCTL_CONTEXT may name. Exits with 0 when all went \
+            well, 1 when a transfer failed or a file could not be read or written, 2 when the \
+            service refused or could not be reached, 64 for wrong arguments, 130 after Ctrl-C, \
+            which leaves transfers to the service, and 141 when nobody reads the output any more.
             """,
         version: Version.current,
         subcommands: [

@@ -110,11 +110,11 @@ struct TransferProgress {
     }
 
     /// Takes in the end of a transfer: `completed`, `failed` or `cancelled`.
-    mutating func end(_ id: String, _ outcome: String) {
+    mutating func end(_ id: String, _ change: TransferEvent.TaskChange) {
         transfers.removeAll { $0.id == id }
-        switch outcome {
-        case "completed": completed += 1
-        case "failed": failed += 1
+        switch change {
+        case .completed: completed += 1
+        case .failed: failed += 1
         default: cancelled += 1
         }
         outstanding = max(0, outstanding - 1)
@@ -168,7 +168,7 @@ struct TransferProgress {
                 of: total.flatMap { $0 < 0 ? nil : $0 },
                 at: time
             )
-        case .completed, .failed, .cancelled: end(task.id, change.rawValue)
+        case .completed, .failed, .cancelled: end(task.id, change)
         case .suspended: transfers.removeAll { $0.id == task.id }
         default: return
         }

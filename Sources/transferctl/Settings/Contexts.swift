@@ -6,7 +6,11 @@ import TransferClient
 struct Contexts: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Names services and their keys, in a file that only its owner can read.",
-        discussion: "The file is TRANSFERCTL_CONFIG, or ~/.config/transferctl/contexts.json.",
+        discussion: """
+            The file is TRANSFERCTL_CONFIG, or transferctl/contexts.json in $XDG_CONFIG_HOME, by \
+            default ~/.config. --context names one; else TRANSFERD_URL with TRANSFERD_API_KEY, and \
+            then TRANSFERCTL_CONTEXT, come before the current one.
+            """,
         subcommands: [List.self, Add.self, Use.self, Remove.self],
         defaultSubcommand: List.self
     )

@@ -105,8 +105,5 @@ final class ProgressReporter: Sendable {
         }
     }
 
-    private var time: Double {
-        let passed = start.duration(to: clock.now).components
-        return Double(passed.seconds) + Double(passed.attoseconds) / 1e18
-    }
+    private var time: Double { start.duration(to: clock.now) / .seconds(1) }
 }

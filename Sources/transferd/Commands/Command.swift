@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import Logging
-import Postgres
 import TransferStore
 
 /// Code shared by all commands except `serve`.
@@ -29,12 +28,12 @@ enum Command {
     /// Runs `body` with the database, and leaves a private cluster as it was found.
     ///
     /// Without `mayCreate`, a private cluster has to exist: nothing is made in a mistaken directory.
-    static func withDatabase(
+    static func withDatabase<Result>(
         _ options: DatabaseOptions,
-        mayCreate: Bool = true,
+        mayCreate: Bool,
         logger: Logger,
-        _ body: (DatabaseServer) async throws -> Void
-    ) async throws {
+        _ body: (DatabaseServer) async throws -> Result
+    ) async throws -> Result {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
         let location = DatabaseLocation(options, &reader)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
@@ -44,12 +43,13 @@ enum Command {
             logger: logger
         )
         do {
-            try await body(database)
+            let result = try await body(database)
+            await database.close()
+            return result
         } catch {
             await database.close()
             throw error
         }
-        await database.close()
     }
 
     /// Runs `body`, whose first change is recorded in the audit log as the command `words` about
@@ -82,34 +82,21 @@ enum Command {
 
     /// Runs `body` with the migrated database as the stores see it.
     ///
-    /// With `secrets`, it opens what is sealed by the keys in that file, or in the data directory's.
     /// With `mayCreate`, a missing private cluster is made.
     static func withStore(
         _ options: DatabaseOptions,
         mayCreate: Bool = false,
-        secrets keyFile: String?? = nil,
+        settings: (DatabaseServer) throws -> StoreSettings = { _ in StoreSettings() },
         _ body: (Database) async throws -> Void
     ) async throws {
         let logger = logger()
         try await withDatabase(options, mayCreate: mayCreate, logger: logger) { server in
             try await server.migrate(logger: logger)
-            let pool = ConnectionPool(
-                configuration: server.configuration,
-                connectionsMax: 1,
-                loop: server.loop
+            try await server.withDatabase(
+                by: server.configuration,
+                settings: settings(server),
+                body
             )
-            do {
-                var settings = StoreSettings()
-                if let keyFile {
-                    let path = keyFile ?? server.location.secretsKeyFile
-                    settings.secrets = try SecretsKeyFile(at: path).box(logger: logger)
-                }
-                try await body(Database(pool: pool, settings: settings))
-            } catch {
-                await pool.close()
-                throw error
-            }
-            await pool.close()
         }
     }
 }

@@ -4,7 +4,6 @@ import EmbeddedPostgres
 import Foundation
 import Glibc
 import Logging
-import Postgres
 import TransferEngine
 import TransferSecrets
 import TransferStore
@@ -25,21 +24,18 @@ struct Doctor: AsyncParsableCommand {
         do {
             try await Command.withDatabase(database, mayCreate: false, logger: logger) { database in
                 let kind = database.isPrivate ? "private cluster" : "DATABASE_URL"
-                let pool = ConnectionPool(
-                    configuration: database.ownerConfiguration,
-                    connectionsMax: 1,
-                    loop: database.loop
-                )
-                let store = Database(pool: pool)
-                let version: String
-                do {
-                    version = try await store.serverVersion()
-                } catch {
-                    if let cause = await database.readOnlySetting() { throw cause }
-                    throw error
+                let (version, lossySettings) = try await database.withDatabase(
+                    by: database.ownerConfiguration
+                ) { store in
+                    let version: String
+                    do {
+                        version = try await store.serverVersion()
+                    } catch {
+                        if let cause = await database.readOnlySetting() { throw cause }
+                        throw error
+                    }
+                    return (version, try await store.lossySettings())
                 }
-                let lossySettings = try await store.lossySettings()
-                await pool.close()
                 print("ok    PostgreSQL \(version) (\(kind))")
                 for name in lossySettings {
                     print("warns \(name) is off: a crash of PostgreSQL may lose accepted tasks")

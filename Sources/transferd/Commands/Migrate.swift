@@ -1,5 +1,4 @@
 import ArgumentParser
-import Postgres
 import TransferStore
 
 /// `transferd migrate`: brings the schema up to date, or back.
@@ -44,7 +43,7 @@ struct Migrate: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Command.logger()
-        try await Command.withDatabase(database, logger: logger) { database in
+        try await Command.withDatabase(database, mayCreate: true, logger: logger) { database in
             guard database.location.pooler == .none else { throw PoolerError.migrationRefused }
             let migrator = try Migrator(folder: database.location.migrations, logger: logger)
             try await database.withConnection { connection in
@@ -72,17 +71,8 @@ struct Migrate: AsyncParsableCommand {
         about object: String,
         _ server: DatabaseServer
     ) async throws {
-        let pool = ConnectionPool(
-            configuration: server.ownerConfiguration,
-            connectionsMax: 1,
-            loop: server.loop
-        )
-        do {
-            try await Command.record(words, about: object, in: Database(pool: pool))
-        } catch {
-            await pool.close()
-            throw error
+        try await server.withDatabase(by: server.ownerConfiguration) { database in
+            try await Command.record(words, about: object, in: database)
         }
-        await pool.close()
     }
 }

@@ -33,7 +33,15 @@ struct Secrets: AsyncParsableCommand {
         func run() async throws {
             let reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
             let path = reader.text(secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
-            try await Command.withStore(database, secrets: .some(path)) { database in
+            try await Command.withStore(
+                database,
+                settings: { server in
+                    let file = SecretsKeyFile(at: path ?? server.location.secretsKeyFile)
+                    var settings = StoreSettings()
+                    settings.secrets = try file.box(logger: Command.logger())
+                    return settings
+                }
+            ) { database in
                 let outcome = try await Command.audited("secrets rewrap", about: "", in: database) {
                     try await RewrapStore(database).rewrap(pagesOf: Command.pageMax)
                 }

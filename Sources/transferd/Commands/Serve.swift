@@ -164,7 +164,7 @@ struct Serve: AsyncParsableCommand {
         monitor: HealthMonitor
     ) async -> (any Error)? {
         var port: Int?
-        var parts: ServiceStart.Parts?
+        var hasStarted = false
         for await event in events {
             switch event {
             case .stopRequested: return nil
@@ -173,10 +173,10 @@ struct Serve: AsyncParsableCommand {
             case .started(.success(let started)):
                 if let api = started.api { handover?.open(api) }
                 monitor.started()
-                parts = started
+                hasStarted = true
             case .listening(let number): port = number
             }
-            if let port, parts != nil {
+            if let port, hasStarted {
                 Announcement(host: server.host, port: port, tls: server.tls != nil).print()
             }
         }
@@ -228,8 +228,8 @@ extension HealthSource {
         _ metrics: MetricsCollector
     ) {
         let roles = configuration.roles
-        let listens = configuration.signals.mode == .on
-        let offersMetrics = configuration.server.metrics == .on
+        let listens = configuration.signals.listens
+        let offersMetrics = configuration.server.offersMetrics
         self.init(
             readiness: { monitor.readiness },
             report: {

@@ -11,8 +11,8 @@ struct Transferd: AsyncParsableCommand {
         abstract: "A background URLSession for servers.",
         discussion: """
             Submit downloads over REST, go away, and be called back by a signed webhook when all \
-            of a session's tasks are done. Every option can also be set by its environment \
-            variable, named in brackets.
+            of a session's tasks are done. Options with a name in brackets can also be set by that \
+            environment variable.
             """,
         version: Version.current,
         subcommands: [

@@ -51,34 +51,39 @@ struct Verify: AsyncParsableCommand {
 
     private func inspect() async throws -> Inspection.Summary {
         let logger = Command.logger()
-        var summary: Inspection.Summary?
-        try await Command.withDatabase(database, mayCreate: false, logger: logger) { database in
-            try await database.migrate(logger: logger)
-            var configuration = database.configuration
+        return try await Command.withDatabase(
+            database,
+            mayCreate: false,
+            logger: logger
+        ) { server in
+            try await server.migrate(logger: logger)
+            var configuration = server.configuration
             configuration.statementTimeout = Self.statementTimeout
             configuration.queryDeadline = Self.statementTimeout
-            let pool = ConnectionPool(
-                configuration: configuration,
-                connectionsMax: 1,
-                loop: database.loop
-            )
-            let store = Database(pool: pool)
-            // First, since it may be stopped on the way; most changes are to files.
-            if repair { try await Command.record("verify --repair", about: "", in: store) }
-            let inspection = try Inspection(
-                stores: EngineStores(store),
-                container: Container(directory: database.location.containers),
-                logger: logger
-            )
-            let json = json
-            let result = try await inspection.run(isMending: repair) { finding in
-                try Self.write(VerifyLine(finding), asJSON: json)
+            let container = try Container(directory: server.location.containers)
+            return try await server.withDatabase(by: configuration) { database in
+                try await inspect(database, container, logger: logger)
             }
-            try Self.write(VerifyLine(result), asJSON: json)
-            await pool.close()
-            summary = result
         }
-        guard let summary else { throw Self.couldNotLook }
+    }
+
+    private func inspect(
+        _ database: Database,
+        _ container: Container,
+        logger: Logger
+    ) async throws -> Inspection.Summary {
+        // First, since it may be stopped on the way; most changes are to files.
+        if repair { try await Command.record("verify --repair", about: "", in: database) }
+        let inspection = try Inspection(
+            stores: EngineStores(database),
+            container: container,
+            logger: logger
+        )
+        let json = json
+        let summary = try await inspection.run(repairs: repair) { finding in
+            try Self.write(VerifyLine(finding), asJSON: json)
+        }
+        try Self.write(VerifyLine(summary), asJSON: json)
         return summary
     }
 

@@ -16,7 +16,7 @@ struct VerifyLine: Encodable {
     private var actual: Int64?
     private var results: Int?
     private var found: Int?
-    private var mended: Int?
+    private var repaired: Int?
 
     init(_ finding: Inspection.Finding) {
         switch finding {
@@ -40,7 +40,7 @@ struct VerifyLine: Encodable {
         kind = "summary"
         results = summary.results
         found = summary.found
-        mended = summary.mended
+        repaired = summary.repaired
     }
 
     /// The line as JSON, without fields that have no value.
@@ -60,7 +60,7 @@ struct VerifyLine: Encodable {
         case "content_found": "returned  the file of task \(task ?? "") at \(place)"
         case "file_of_nobody": "nobody's  \(place)"
         case "summary":
-            "\(found ?? 0) found, \(mended ?? 0) mended; \(results ?? 0) results looked at"
+            "\(found ?? 0) found, \(repaired ?? 0) repaired; \(results ?? 0) results looked at"
         default:
             "unequal   \(name ?? "") of \(place.isEmpty ? "all tenants" : place): "
                 + "\(kept ?? 0) kept, \(actual ?? 0) there"

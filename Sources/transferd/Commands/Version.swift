@@ -1,5 +1,3 @@
-import ArgumentParser
-
 /// The version that this program tells others.
 enum Version {
     static let current = "0.1.0"

@@ -150,6 +150,24 @@ struct DatabaseServer: Sendable {
         }
     }
 
+    /// Runs `body` with the database as the stores see it, through one connection that is made by a
+    /// configuration.
+    func withDatabase<Result>(
+        by configuration: ConnectionConfiguration,
+        settings: StoreSettings = StoreSettings(),
+        _ body: (Database) async throws -> Result
+    ) async throws -> Result {
+        let pool = ConnectionPool(configuration: configuration, connectionsMax: 1, loop: loop)
+        do {
+            let result = try await body(Database(pool: pool, settings: settings))
+            await pool.close()
+            return result
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+
     /// Applies the missing migrations, and makes the service's role in a private cluster.
     ///
     /// With `url` it goes past a pooler, because through one it can only check whether any are

@@ -8,8 +8,6 @@ import TransferStore
 struct DatabaseWatch: Service {
     /// The pause between two checks.
     private static let interval: Duration = .milliseconds(400)
-    /// The pause between two attempts to start a private cluster that was killed.
-    private static let reviveInterval: Duration = .seconds(5)
 
     /// The store, whose connections are separate from the load's, so that no check waits behind it.
     let fleet: FleetStore
@@ -29,7 +27,7 @@ struct DatabaseWatch: Service {
     }
 
     private func watch() async {
-        var revivedAt = ContinuousClock.now
+        var revival = Revival()
         var answeredAt = ContinuousClock.now
         var isFailing = false
         var hasLostConnection = false
@@ -42,7 +40,10 @@ struct DatabaseWatch: Service {
                 if let floor = vitals.schemaFloor, floor > version {
                     onOutdated(SchemaMovedOn(version: version, floor: floor))
                 }
-                if isFailing { logger.notice("the database answers again") }
+                if isFailing {
+                    logger.notice("the database answers again")
+                    revival.answered()
+                }
                 if hasLostConnection { onSilenceEnd() }
                 (answeredAt, isFailing, hasLostConnection) = (.now, false, false)
             } catch {
@@ -54,10 +55,7 @@ struct DatabaseWatch: Service {
                 if !mayPass || .now - answeredAt > HealthMonitor.silenceMax {
                     tell(of: error, again: isFailing)
                     isFailing = true
-                    if .now - revivedAt > Self.reviveInterval {
-                        revivedAt = .now
-                        await reviveDatabase()
-                    }
+                    await revival.revive(logger: logger, revive)
                 }
             }
             do { try await Task.sleep(for: Self.interval) } catch { return }
@@ -78,13 +76,5 @@ struct DatabaseWatch: Service {
     private static func isLoss(_ error: StoreError) -> Bool {
         guard case .unavailable(let failure) = error else { return false }
         return [.deadlineExceeded, .connectionLost].contains(failure.code)
-    }
-
-    private func reviveDatabase() async {
-        do {
-            try await revive()
-        } catch {
-            logger.error("database not started again", metadata: ["error": "\(error)"])
-        }
     }
 }

@@ -1,5 +1,3 @@
-import ServiceLifecycle
-
 /// The schema was changed in a way that this program cannot work with.
 struct SchemaMovedOn: Error, CustomStringConvertible {
     /// The newest migration that this program knows.

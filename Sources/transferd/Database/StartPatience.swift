@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Glibc
 import Logging
+import PollLoop
 import Postgres
 import TransferStore
 
@@ -16,27 +17,6 @@ struct StartPatience: Sendable {
     /// The database, once it was there.
     var server: DatabaseServer?
 
-    /// When a private server was last to be started again, and what was said of it.
-    struct Revival {
-        /// The pause between two, each of which may wait for a silent server.
-        static let interval: Duration = .seconds(5)
-
-        private var endedAt: ContinuousClock.Instant?
-        private var told: String?
-
-        /// Returns whether it is time for another one.
-        func isDue(at time: ContinuousClock.Instant) -> Bool {
-            endedAt.map { time - $0 >= Self.interval } ?? true
-        }
-
-        /// Takes in the end of one, with its failure if there was one, and returns whether that is
-        /// to be told: it is not what was told last.
-        mutating func end(_ failure: String?, at time: ContinuousClock.Instant) -> Bool {
-            defer { (endedAt, told) = (time, failure) }
-            return failure != nil && failure != told
-        }
-    }
-
     /// Repeats `body` until it succeeds.
     ///
     /// - Throws: an error that does not resolve itself, or `CancellationError`.
@@ -48,12 +28,11 @@ struct StartPatience: Sendable {
             do {
                 let result = try await body()
                 if told != nil {
-                    monitor.failed(nil)
                     monitor.waits(for: nil)
                     logger.notice("the database is there")
                 }
                 return result
-            } catch  where Self.mendsItself(error) {
+            } catch  where Self.isTransient(error) {
                 let reason = Self.reason(of: error)
                 if error is MigratorError {
                     monitor.waits(for: reason)
@@ -67,25 +46,11 @@ struct StartPatience: Sendable {
                     )
                 }
                 told = reason
-                await reviveServer(&revival)
+                // Nobody else does so before the start is complete.
+                if let server { await revival.revive(logger: logger) { try await server.revive() } }
             }
             failureCount += 1
             try await Task.sleep(for: Self.backoff.delay(failureCount: failureCount))
-        }
-    }
-
-    /// Starts a private server again that was there and is gone, as with the container that had it:
-    /// nobody else does so before the start is complete.
-    private func reviveServer(_ revival: inout Revival) async {
-        guard let server, !Task.isCancelled, revival.isDue(at: .now) else { return }
-        var failure: String?
-        do {
-            try await server.revive()
-        } catch {
-            failure = "\(error)"
-        }
-        if revival.end(failure, at: .now), let failure {
-            logger.error("database not started again", metadata: ["error": "\(failure)"])
         }
     }
 
@@ -93,7 +58,7 @@ struct StartPatience: Sendable {
     ///
     /// This includes the server's errors about roles, passwords and databases: these are created,
     /// granted and changed there, often by somebody who starts at the same time.
-    static func mendsItself(_ error: any Error) -> Bool {
+    static func isTransient(_ error: any Error) -> Bool {
         switch error {
         case let error as PostgresError:
             error.isUnavailable || isGrantedLater(error.sqlState ?? "")
@@ -102,14 +67,14 @@ struct StartPatience: Sendable {
         // Those workers end sooner or later: by then the orchestrator has stopped them. And the owner
         // of the schema may be about to make or to migrate it.
         case MigratorError.workersLive, MigratorError.ownerNeeded, MigratorError.schemaMissing: true
-        case MigratorError.failed(_, let error): mendsItself(error)
+        case MigratorError.failed(_, let error): isTransient(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
         // That server ends with the container, or the service, that has it.
         case EmbeddedPostgresError.serverSilent: true
         // There is space again once files are removed, and a file system is often remounted.
         case EmbeddedPostgresError.system(operation: _, path: _, errno: let code):
             [ENOSPC, EDQUOT, EROFS].contains(code)
-        case let error as UnwritableDirectory: error.isPassing
+        case let error as UnwritableDirectory: error.isTransient
         default: false
         }
     }

@@ -8,7 +8,7 @@ struct UnwritableDirectory: Error, CustomStringConvertible {
     let number: Int32
 
     /// Whether it may pass by itself: space is given back, and a file system is often remounted.
-    var isPassing: Bool { [EROFS, ENOSPC, EDQUOT].contains(number) }
+    var isTransient: Bool { [EROFS, ENOSPC, EDQUOT].contains(number) }
 
     var description: String {
         switch number {

@@ -66,6 +66,8 @@ final class HealthMonitor: Sendable {
         """
     /// What is told of a database that fails to store how attempts have ended.
     private static let failingReason = "the database fails to store results; its log says why"
+    /// What is told of a database that fails to give out tasks.
+    private static let claimsReason = "the database fails to give out tasks; the log says why"
 
     private let state = Mutex(State())
     private let startedAt = ContinuousClock.now
@@ -90,6 +92,12 @@ final class HealthMonitor: Sendable {
 
     /// Whether the database answers, and refuses changes because it has no space left.
     var isDatabaseFull: Bool { state.withLock { $0.isDatabaseFull } }
+
+    /// Returns what the database fails over for a reason of its own, although it answers.
+    private static func failure(_ engine: TransferEngine) -> String? {
+        if engine.isAnyEndFailed { return failingReason }
+        return engine.areClaimsFailing ? claimsReason : nil
+    }
 
     /// Records that all parts run.
     ///
@@ -125,8 +133,8 @@ final class HealthMonitor: Sendable {
         }
     }
 
-    /// Records that the database did not answer, with a reason fit for operators; nil ends it.
-    func failed(_ reason: String?) { state.withLock { $0.failure = reason } }
+    /// Records that the database did not answer, with a reason fit for operators.
+    func failed(_ reason: String) { state.withLock { $0.failure = reason } }
 
     /// Records an obstacle to the start that is not the database's; nil ends it.
     func waits(for obstacle: String?) {
@@ -144,16 +152,15 @@ final class HealthMonitor: Sendable {
     ) -> HealthReport {
         state.withLock { state in
             let isDatabaseFull = state.isDatabaseFull
-            let isDatabaseFailing = state.isDatabaseUp && (state.engine?.isAnyEndFailed ?? false)
+            let failure = state.isDatabaseUp ? state.engine.flatMap(Self.failure) : nil
             return HealthReport(
                 version: version,
                 libcurl: libcurl,
                 roles: roles,
                 isDatabaseUp: state.isDatabaseUp,
                 isDatabaseFull: isDatabaseFull,
-                isDatabaseFailing: isDatabaseFailing || state.refusal != nil,
-                databaseReason: state.databaseReason ?? state.refusal
-                    ?? (isDatabaseFailing ? Self.failingReason : nil),
+                isDatabaseFailing: failure != nil || state.refusal != nil,
+                databaseReason: state.databaseReason ?? state.refusal ?? failure,
                 signals: signals,
                 databaseClockAhead: state.engine?.databaseClockAhead,
                 shortages: state.engine?.shortages.current ?? [],

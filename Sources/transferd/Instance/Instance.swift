@@ -55,6 +55,7 @@ struct Instance: Sendable {
             try await WorkerStore(lifeline.database).register(settings, lock, roles)
         }
         var parts = control.services
+        let removals = pruner?.removals
         let dispatch =
             roles.contains(.webhooks)
             ? DispatchService(
@@ -64,6 +65,7 @@ struct Instance: Sendable {
                 curl: subscribers,
                 egress: egress,
                 signals: signals,
+                latestDate: { removals?.latestDate },
                 logger: logger
             ) : nil
         if let dispatch { parts.append(dispatch) }
@@ -126,7 +128,7 @@ struct Instance: Sendable {
         database: Database,
         lifeline: Database,
         container: Container,
-        removals: RemovalSignals,
+        removals: Removals,
         presence: TenantPresence,
         signals: InstanceSignals,
         logger: Logger
@@ -166,6 +168,7 @@ private struct DispatchService: Service {
         curl: CurlLoop,
         egress: EgressGuard,
         signals: InstanceSignals,
+        latestDate: @escaping @Sendable () -> Date?,
         logger: Logger
     ) {
         var bounds = DeliveryBounds()
@@ -178,6 +181,7 @@ private struct DispatchService: Service {
             bounds: bounds,
             linkBase: configuration.server.publicURL,
             version: Version.current,
+            latestDate: latestDate,
             logger: logger
         )
         signals.add { dispatcher.wake(for: $0) }

@@ -1,4 +1,3 @@
-import ServiceLifecycle
 import Synchronization
 import TransferModel
 import TransferStore

@@ -1,4 +1,5 @@
 import Logging
+import PollLoop
 import ServiceLifecycle
 import TransferHTTP
 
@@ -6,10 +7,9 @@ import TransferHTTP
 ///
 /// Nothing waits for it: until then, keys are looked up like any that are new to the instance.
 struct KeyRecall: Service {
-    /// The pause after the first failure of the database; each further one is twice as long.
-    static let retryPause: Duration = .seconds(1)
-    /// The longest pause, since a look reads the keys of all tenants.
-    static let retryPauseMax: Duration = .seconds(60)
+    /// The pauses after failures of the database: long ones, since a look reads the keys of all
+    /// tenants.
+    private static let backoff = Backoff(base: .seconds(1), limit: .seconds(60))
 
     let api: TransferAPI
     let logger: Logger
@@ -21,7 +21,7 @@ struct KeyRecall: Service {
     }
 
     private func recall() async {
-        var pause = Self.retryPause
+        var failureCount = 0
         while !Task.isCancelled {
             do {
                 return try await api.recallKeys()
@@ -32,9 +32,9 @@ struct KeyRecall: Service {
                     metadata: ["error": "\(error)"]
                 )
             }
+            failureCount += 1
             // A cancelled pause is the end of the loop.
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, Self.retryPauseMax)
+            try? await Task.sleep(for: Self.backoff.delay(failureCount: failureCount))
         }
     }
 }

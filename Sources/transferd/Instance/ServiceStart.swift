@@ -102,7 +102,7 @@ final class ServiceStart: Sendable {
         try await patience.outwait {
             try await secretsKeys.check(settings.secrets, SecretsKeyStore(database))
         }
-        let relay = configuration.signals.mode == .on ? relay(server) : nil
+        let relay = configuration.signals.listens ? relay(server) : nil
         let instance = try await Instance(
             configuration,
             database: database,
@@ -235,7 +235,7 @@ final class ServiceStart: Sendable {
             container: container,
             uploadBytesMax: configuration.fileBytesMax,
             connectionsPerHost: configuration.connectionsPerHost,
-            baseURL: configuration.server.publicURL,
+            linkBase: configuration.server.publicURL,
             egress: configuration.egress,
             health: health,
             polls: polls,
@@ -250,7 +250,7 @@ final class ServiceStart: Sendable {
                     contentsOf: URL(fileURLWithPath: configuration.database.openAPIDocument)
                 )
             ),
-            page: configuration.server.page == .on
+            page: configuration.server.offersPage
                 ? try PageFiles(folder: configuration.database.page) : nil,
             audit: audit,
             logger: logger

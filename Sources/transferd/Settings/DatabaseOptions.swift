@@ -32,7 +32,8 @@ struct DatabaseOptions: ParsableArguments {
     @Option(
         help: """
             Where the private cluster, the API key and the containers are; /var/lib/transferd for \
-            root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]
+            root, else transferd in $XDG_STATE_HOME, by default ~/.local/state/transferd. \
+            [TRANSFERD_DATA_DIRECTORY]
             """
     )
     var dataDirectory: String?

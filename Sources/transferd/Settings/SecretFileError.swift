@@ -1,6 +1,6 @@
 import Glibc
 
-/// The error when a secret could not be stored.
+/// The error of a file with a secret that cannot be made or used.
 struct SecretFileError: Error, CustomStringConvertible {
     let path: String
     let reason: String

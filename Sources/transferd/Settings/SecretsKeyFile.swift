@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import TransferModel
 import TransferSecrets
 import TransferStore
 
@@ -82,9 +83,7 @@ struct SecretsKeyFile {
     func check(_ box: SecretBox?, _ store: SecretsKeyStore) async throws {
         let missing = try await store.use(box?.sealingKeyName, among: box?.keyNames ?? [])
         guard !missing.isEmpty else { return }
-        let names = missing.map { name in
-            name.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
+        let names = missing.map(\.hexadecimal)
         throw SecretFileError(
             path: path,
             reason: """

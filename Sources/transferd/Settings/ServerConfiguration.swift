@@ -88,7 +88,7 @@ struct ServerConfiguration: Sendable {
             service.discretionaryHours,
             "TRANSFERD_DISCRETIONARY_HOURS"
         )
-        networkProbeURL = reader.baseURL(service.networkProbeURL, "TRANSFERD_NETWORK_PROBE_URL")
+        networkProbeURL = reader.webURL(service.networkProbeURL, "TRANSFERD_NETWORK_PROBE_URL")
         capacity = reader.word(service.capacity, "TRANSFERD_CAPACITY", default: .idle)
         fileBytesMax = reader.number(
             service.fileBytesMax,

@@ -13,9 +13,9 @@ struct ServerSettings: Sendable {
     let publicURL: String?
     let bounds: ConnectionBounds
     /// Whether `/metrics` is there.
-    let metrics: MetricsMode
+    let offersMetrics: Bool
     /// Whether the page at `/` is there.
-    let page: PageMode
+    let offersPage: Bool
 
     init(_ options: ServiceOptions, isAPI: Bool, _ reader: inout SettingsReader) {
         host = reader.text(options.host, "TRANSFERD_HOST") ?? Self.hostDefault
@@ -54,8 +54,8 @@ struct ServerSettings: Sendable {
             in: 1...ConnectionBounds.maxRange.upperBound,
             default: ConnectionBounds(max: connectionsMax).perAddressMax
         )
-        metrics = reader.word(options.metrics, "TRANSFERD_METRICS", default: .on)
-        page = reader.word(options.page, "TRANSFERD_PAGE", default: .on)
+        offersMetrics = reader.isOn(options.metrics, "TRANSFERD_METRICS")
+        offersPage = reader.isOn(options.page, "TRANSFERD_PAGE")
         bounds = ConnectionBounds(max: connectionsMax, perAddressMax: perAddressMax)
     }
 }

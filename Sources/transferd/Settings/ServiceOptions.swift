@@ -289,8 +289,9 @@ struct ServiceOptions: ParsableArguments {
     @Option(
         help: """
             A file with the key that seals secrets in the database, 64 hexadecimal digits; older \
-            keys may follow, one a line. Only its owner and group may read it. All instances need the same. By default secrets-key in the data \
-            directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
+            keys may follow, one a line. Only its owner and group may read it. All instances need the \
+            same. By default secrets-key in the data directory, made there with a private cluster. \
+            [TRANSFERD_SECRETS_KEY_FILE]
             """
     )
     var secretsKeyFile: String?

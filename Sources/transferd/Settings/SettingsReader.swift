@@ -64,6 +64,14 @@ struct SettingsReader {
         return value
     }
 
+    /// The words of a switch.
+    private enum Switch: String, CaseIterable { case on, off }
+
+    /// Reads a switch, `on` or `off`; it is on by default.
+    mutating func isOn(_ option: String?, _ variable: String) -> Bool {
+        word(option, variable, default: Switch.on) == .on
+    }
+
     /// Reads several words, separated by commas.
     mutating func words<Value: RawRepresentable<String> & CaseIterable & Hashable>(
         _ option: String?,
@@ -99,20 +107,34 @@ struct SettingsReader {
 
     /// Reads an http or https address that paths are appended to, without a slash at its end.
     mutating func baseURL(_ option: String?, _ variable: String) -> String? {
-        guard let text = text(option, variable) else { return nil }
-        let url = URLComponents(string: text)
-        let isBase =
-            ["http", "https"].contains(url?.scheme?.lowercased()) && url?.host?.isEmpty == false
-            && url?.user == nil && url?.password == nil && url?.query == nil
-            && url?.fragment == nil
-        guard isBase else {
-            let name = name(variable, isOption: option != nil)
-            problems.append(
-                "\(name): \(text) is not a URL such as https://transfers.example"
-            )
+        let rule = "a URL such as https://transfers.example, without user name, query and fragment"
+        guard let text = webURL(option, variable, rule, where: { $0.query == nil }) else {
             return nil
         }
         return String(text.reversed().drop { $0 == "/" }.reversed())
+    }
+
+    /// Reads an http or https address that is asked as it is.
+    mutating func webURL(_ option: String?, _ variable: String) -> String? {
+        let rule = "a URL such as https://example.org/?a=1, without user name and fragment"
+        return webURL(option, variable, rule) { _ in true }
+    }
+
+    private mutating func webURL(
+        _ option: String?,
+        _ variable: String,
+        _ rule: String,
+        where isRight: (URLComponents) -> Bool
+    ) -> String? {
+        guard let text = text(option, variable) else { return nil }
+        if let url = URLComponents(string: text),
+            ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false,
+            url.user == nil, url.password == nil, url.fragment == nil, isRight(url)
+        {
+            return text
+        }
+        problems.append("\(name(variable, isOption: option != nil)): \(text) is not \(rule)")
+        return nil
     }
 
     /// Reads what was given as options and in the variable, there separated by commas.

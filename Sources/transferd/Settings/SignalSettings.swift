@@ -3,7 +3,7 @@ import Postgres
 /// How an instance learns what other instances did.
 struct SignalSettings: Sendable {
     /// Whether it tells other instances at once what it did, and hears them.
-    let mode: ListenMode
+    let listens: Bool
     /// Past a pooler; nil for the database's own; may hold a password and is never logged.
     let databaseURL: String?
 
@@ -12,7 +12,7 @@ struct SignalSettings: Sendable {
         _ database: DatabaseLocation,
         _ reader: inout SettingsReader
     ) {
-        mode = reader.word(options.listen, "TRANSFERD_LISTEN", default: .on)
+        listens = reader.isOn(options.listen, "TRANSFERD_LISTEN")
         databaseURL = reader.text(options.listenDatabaseURL, "TRANSFERD_LISTEN_DATABASE_URL")
         if let databaseURL, !ConnectionConfiguration(url: databaseURL).isReadable {
             reader.refuse(
@@ -28,7 +28,7 @@ struct SignalSettings: Sendable {
                 &reader
             )
         }
-        if database.pooler == .transaction, mode == .on, databaseURL == nil {
+        if database.pooler == .transaction, listens, databaseURL == nil {
             reader.refuse(
                 "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
                     + "TRANSFERD_LISTEN_DATABASE_URL, past the pooler, or off"

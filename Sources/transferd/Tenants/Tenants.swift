@@ -38,7 +38,7 @@ struct Tenants: AsyncParsableCommand {
         var requestsPerSecondMax: LimitArgument<Int>?
 
         @Option(
-            help: "The most bytes of results and of bodies brought for uploads, or none."
+            help: "The most bytes of results, of bodies for uploads and of kept parts, or none."
         )
         var storedBytesMax: LimitArgument<Int64>?
 

@@ -365,6 +365,7 @@ struct CurlProxyTests {
     @Test(arguments: [
         "proxy.test:3128", "https://proxy.test:3128", "socks5://proxy.test", "http://",
         "http://me:secret@proxy.test", "http://proxy.test/path", "http://proxy.test/?a",
+        "http://proxy.test/#a",
     ])
     func whatIsNoProxyIsRefused(url: String) {
         #expect(throws: CurlError.self) { try CurlProxy(url: url) }

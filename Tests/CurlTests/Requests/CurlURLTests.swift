@@ -7,7 +7,7 @@ struct CurlURLTests {
         ("http://Example.com", "http", "Example.com", 80, "http://Example.com/"),
         (
             "HTTPS://example.com:8443/a?b#c", "https", "example.com", 8443,
-            "https://example.com:8443/a?b#c"
+            "https://example.com:8443/a?b"
         ),
         ("https://[2001:db8::1]/", "https", "[2001:db8::1]", 443, "https://[2001:db8::1]/"),
         ("http://example.com/a b/ü", "http", "example.com", 80, "http://example.com/a%20b/%c3%bc"),
@@ -58,6 +58,9 @@ struct CurlURLTests {
         ("https://other.example/x", "https://other.example/x"),
         ("a b", "http://example.com:81/a/a%20b"),
         ("//b\u{FC}cher.test/x", "http://xn--bcher-kva.test/x"),
+        // No fragment is sent; a space in one would not be encoded.
+        ("https://other.example/x#a b", "https://other.example/x"),
+        ("/x#a b", "http://example.com:81/x"), ("#a", "http://example.com:81/a/b?c"),
     ])
     func resolvesLocation(_ location: String, to expected: String) throws {
         let base = try CurlURL("http://example.com:81/a/b?c")

@@ -72,7 +72,7 @@ struct TLSFaultTests {
             certificate: own.certificate,
             key: try await authority.lockedKey(of: own)
         )
-        #expect(await outcome(request) == .tlsFailure)
+        #expect(await outcome(request) == .clientCertificateUnusable)
     }
 
     /// In TLS 1.3, the server refuses when the client has ended its handshake.

@@ -76,7 +76,7 @@ struct TLSSettingsTests {
             certificate: try await authority.issue().certificate,
             key: try await authority.issue().key
         )
-        #expect(await outcome(request) == .tlsFailure)
+        #expect(await outcome(request) == .clientCertificateUnusable)
     }
 
     @Test func refusesVersionOlderThanAskedFor() async throws {
@@ -138,7 +138,7 @@ struct TLSSettingsTests {
         }
         guard difference != .clientKey else {
             // The fault is found before anything is sent, so there is no server to wait for.
-            #expect(await outcome(request) == .tlsFailure)
+            #expect(await outcome(request) == .clientCertificateUnusable)
             return
         }
         request.connectTimeout = .milliseconds(200)

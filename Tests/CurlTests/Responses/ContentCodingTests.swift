@@ -27,6 +27,12 @@ import TransferTestSupport
         #expect(exchange.origin.log.now.requests.first?["Accept-Encoding"] == "gzip, deflate")
     }
 
+    @Test func whatDescribesTheCodedBodySaysNothingOfTheDecodedOne() {
+        let names = ["content-encoding", "Content-Length", "Content-Digest", "repr-digest", "ETag"]
+        let head = ResponseHead(status: 200, headers: names.map { ($0, "gzip") })
+        #expect(head.decoded.headers.map(\.name) == ["ETag"])
+    }
+
     /// Nobody has seen its head, so that nothing of its body was decoded.
     @Test(arguments: [
         ["gzip, gzip"], ["gzip", "gzip"], ["gzip,identity, x-gzip"], ["gzip", "", "deflate"],

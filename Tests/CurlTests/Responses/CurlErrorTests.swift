@@ -11,10 +11,11 @@ struct CurlErrorTests {
         (18, .truncated), (23, .badResponse), (26, .bodySourceFailed), (27, .outOfMemory),
         (28, .timedOut(.connect)), (35, .tlsHandshake), (42, .aborted), (43, .other),
         (45, .couldNotConnect), (48, .other), (52, .connectionLost), (55, .connectionLost),
-        (56, .connectionLost), (58, .tlsFailure), (59, .tlsFailure), (60, .tlsFailure),
+        (56, .connectionLost), (58, .clientCertificateUnusable), (59, .tlsDisagreement),
+        (60, .tlsFailure),
         (61, .badResponse), (63, .bodyTooLarge), (65, .bodySourceFailed), (77, .tlsFailure),
         (83, .tlsFailure), (89, .couldNotConnect), (90, .tlsFailure), (91, .tlsFailure),
-        (92, .connectionLost), (97, .proxyUnreachable), (98, .tlsFailure), (9999, .other),
+        (92, .connectionLost), (97, .proxyUnreachable), (98, .tlsDisagreement), (9999, .other),
     ]
 
     @Test(arguments: meanings)

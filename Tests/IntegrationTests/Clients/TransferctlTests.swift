@@ -98,6 +98,31 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    @Test func anUploadIsLeftToTheCommandThatWaitsForIt() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        stage.origin.when("/up", .gated(.text("done"), after: 1, gate))
+        try stage.folder.write("x", to: "source")
+        let put = try stage.start(
+            ["put", "\(stage.folder.path)/source", stage.origin.url("/up")],
+            output: "put"
+        )
+        await stage.origin.log.arrived(1, at: "/up")
+        let other = TransferSession(
+            configuration: .background(withIdentifier: "transferctl-put"),
+            service: try stage.service.client(key: stage.directory.apiKey())
+        )
+        let found = try await other.reconnect()
+        #expect(found.isEmpty)
+        try await other.close()
+        gate.open()
+        #expect(await put.status() == 0)
+        #expect(try stage.text("put") == "done")
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func printsTheWebhooksOfASession() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }

@@ -11,7 +11,7 @@ import TransferWire
         let kind: String
         let task: String?
         let found: Int?
-        let mended: Int?
+        let repaired: Int?
     }
 
     /// Returns everything that it prints, and its exit status.
@@ -60,10 +60,10 @@ import TransferWire
         #expect(found.status == 1)
         #expect(found.lines.map(\.kind).sorted() == ["content_gone", "file_of_nobody", "summary"])
         #expect(found.lines.first { $0.kind == "content_gone" }?.task == ids[0])
-        #expect(found.lines.last?.mended == 0)
+        #expect(found.lines.last?.repaired == 0)
         #expect(FileManager.default.fileExists(atPath: nobodys))
 
-        #expect(try await verify(directory, "--repair").lines.last?.mended == 2)
+        #expect(try await verify(directory, "--repair").lines.last?.repaired == 2)
         #expect(!FileManager.default.fileExists(atPath: nobodys))
         #expect(try await verify(directory).status == 0)
         let again = try await ServiceProcess(in: directory)

@@ -18,7 +18,7 @@ import TransferHTTP
         monitor.failed("no connection")
         monitor.started()
         #expect(monitor.readiness == .notReady(reason: "database away: no connection"))
-        monitor.failed(nil)
+        monitor.waits(for: nil)
         #expect(monitor.readiness == .ready)
     }
 

@@ -37,4 +37,21 @@ import TransferTestSupport
             "\($0)".hasPrefix("TRANSFERD_PUBLIC_URL: \(text) is not a URL")
         }
     }
+
+    @Test(arguments: [
+        "https://probe.example/check/", "http://127.0.0.1:8080/generate_204?a=1&b=/",
+    ])
+    func theNetworkProbeAsksTheURLAsItIs(text: String) throws {
+        let variables = ["TRANSFERD_NETWORK_PROBE_URL": text]
+        #expect(try configuration(variables).networkProbeURL == text)
+    }
+
+    @Test(arguments: ["probe.example", "ftp://probe.example", "http://a@b.example", "http://a/#b"])
+    func whatTheNetworkProbeCannotAskIsRefused(text: String) throws {
+        #expect {
+            _ = try configuration(["TRANSFERD_NETWORK_PROBE_URL": text])
+        } throws: {
+            "\($0)".hasPrefix("TRANSFERD_NETWORK_PROBE_URL: \(text) is not a URL")
+        }
+    }
 }

@@ -120,18 +120,21 @@ import TransferWire
     }
 
     @Test func aSchemaThatNobodyHasMadeYetIsWaitedFor() {
-        #expect(StartPatience.mendsItself(MigratorError.schemaMissing(searchPath: "later")))
+        #expect(StartPatience.isTransient(MigratorError.schemaMissing(searchPath: "later")))
     }
 
     @Test func aServerThatDoesNotStartAgainIsToldOfOnce() {
-        var revival = StartPatience.Revival()
+        var revival = Revival()
         let start = ContinuousClock.now
         #expect(revival.isDue(at: start))
         let failures: [String?] = ["away", "away", "full", nil, "full"]
         let told = failures.map { revival.end($0, at: start) }
         #expect(told == [true, false, true, false, true])
+        revival.answered()
         #expect(!revival.isDue(at: start + .seconds(4)))
         #expect(revival.isDue(at: start + .seconds(5)))
+        let isToldAgain = revival.end("full", at: start)
+        #expect(isToldAgain)
     }
 
     @Test func aPrivateServerThatIsKilledDuringTheStartIsStartedAgain() async throws {

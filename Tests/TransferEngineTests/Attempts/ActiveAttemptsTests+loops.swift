@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferEngine
 
-// Attempts that are divided among several loops.
+/// Attempts that are divided among several loops.
 extension ActiveAttemptsTests {
     @Test func aHostsConnectionsAreDividedAmongTheLoops() {
         let active = active(6, perHost: 6)

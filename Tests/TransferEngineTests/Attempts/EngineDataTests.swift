@@ -82,6 +82,7 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(task.result?.httpStatus == 204)
         #expect(task.bytesSent == Int64(body?.count ?? 0))
+        #expect(task.bytesToSend == task.bytesSent)
         #expect(try await answer(to: task, fixture) == nil)
         let request = fixture.origin.log.now.requests(at: "/data").first
         #expect(request?.method == method)

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TransferEngine
 import TransferModel
+import TransferStore
 import TransferTestSupport
 
 /// Faults T9 to T11: malicious answers.
@@ -148,6 +149,42 @@ import TransferTestSupport
         #expect(task.bytesReceived <= sizeMax ?? 200_000)
         await fixture.origin.log.wait { $0.connectionsOpen == 0 }
         #expect(fixture.files().isEmpty)
+    }
+
+    /// A little is read, to keep the connection.
+    @Test func theEndlessBodyOfAnErrorIsNotReadForLong() async throws {
+        let fixture = try await EngineFixture()
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        let task = try await fixture.download(
+            OriginScript([.head(404, [("Connection", "close")]), .forever(piece)])
+        )
+        #expect(task.failure?.httpStatus == 404)
+        let metrics = try #require(try await fixture.attempts(task.id).first?.metrics)
+        #expect(metrics.responseBodyBytes < 1_000_000)
+    }
+
+    /// What is announced counts while the task runs, and with what all others announce.
+    @Test func aLengthThatNoFileHasIsNotBelieved() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when(
+            "/in",
+            OriginScript([
+                .head(200, [("Content-Length", "\(Int64.max)")]), .body(.text("hello")),
+                .wait(gate), .close,
+            ])
+        )
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(method: "PUT", upload: .data([1]))
+        }
+        try await fixture.withEngine { _ in
+            try await fixture.received(5, of: id)
+            #expect(try await fixture.task(id).bytesExpected == nil)
+            let storage = try await fixture.stores.tenants.storage(of: fixture.tenant)
+            #expect(storage.inFlightBytes == 6)
+            gate.open()
+            #expect(try await fixture.ended(id).state == .failed)
+        }
     }
 
     @Test(

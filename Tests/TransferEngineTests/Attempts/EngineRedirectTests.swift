@@ -32,6 +32,23 @@ import TransferTestSupport
         #expect(fixture.files().isEmpty)
     }
 
+    /// The origin redirects each request once, and an upload makes several.
+    @Test func theRequestsOfAnUploadFollowNoMoreThanOneMay() async throws {
+        let fixture = try await EngineFixture()
+        let origin = try ResumableOrigin(.tus) { request in
+            request.target.hasSuffix("?again")
+                ? nil : .redirect(307, to: "\(request.path)?again")
+        }
+        let id = try await fixture.submit(origin.url) {
+            $0.request = TransferRequest(upload: .data([1]))
+            $0.options.resumableUpload = .tus
+            $0.options.redirectsMax = 1
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.failure?.code == .badRedirect)
+        #expect(origin.requests.map(\.method) == ["POST", "POST", "PATCH"])
+    }
+
     @Test func leavesHTTPForNothingElse() async throws {
         let fixture = try await EngineFixture()
         for location in ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/"] {

@@ -78,6 +78,14 @@ import TransferTestSupport
         #expect(failure.isRetryable)
     }
 
+    @Test func aClientCertificateThatCannotBeUsedSaysNothingAboutTheServer() {
+        let failure = TransferFailure(CurlError(.clientCertificateUnusable))
+        #expect(failure.code == .credentialUnusable)
+        #expect(failure.message.contains("private key"))
+        #expect(!failure.isRetryable)
+        #expect(!failure.isAboutHost)
+    }
+
     @Test func messagesTellFaultsOfCertificatesApart() {
         let faults: [CertificateFault?] = [nil] + CertificateFault.allCases.map { Optional($0) }
         let messages = faults.map { fault in

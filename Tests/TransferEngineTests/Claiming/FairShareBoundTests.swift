@@ -10,7 +10,7 @@ import TransferModel
 
     /// Claims one task of a host and lets it end in a given way.
     private static func end(
-        _ signal: HostPace.Signal,
+        _ report: HostPace.Report,
         at hostKey: Int64,
         _ fence: Int64,
         in share: inout FairShare
@@ -20,7 +20,7 @@ import TransferModel
         share.took([claim(fence, of: details)], of: [])
         let fence = Fence(rawValue: fence)
         defer { share.ended(fence, bytes: 1) }
-        return share.learn(signal, from: fence, bytes: 1, at: begin)
+        return share.learn(report, from: fence, bytes: 1, at: begin)
     }
 
     @Test func aTenantWithManyFlowsLeavesPlaceForOthers() {

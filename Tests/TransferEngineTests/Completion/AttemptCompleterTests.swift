@@ -85,6 +85,27 @@ struct AttemptCompleterTests {
         #expect(!log.lines.contains { $0.contains("result not stored") })
     }
 
+    /// What ails a server passes within an hour; one damaged row does not.
+    @Test(arguments: [(1800, TransferState.failed), (7200, .running)])
+    func anEndIsKeptForAnHour(age: Int, state: TransferState) async throws {
+        let fixture = try await EngineFixture()
+        _ = try await fixture.submit(fixture.origin.url("/never"))
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claim = try #require(try await fixture.stores.queue.claimAny(1, by: identity).first)
+        try await fixture.refuseOutcomes(1, sqlState: "XX000", "could not extend file")
+        let completer = try Self.completer(fixture, Container(directory: fixture.directory))
+        completer.expect()
+        let step = CompletionStep.end(Self.failure(of: claim), part: nil)
+        completer.setAside([step], [:], failedAt: ContinuousClock.now - .seconds(age))
+        let running = Task { await completer.run() }
+        try await eventually("it was tried") { completer.backlog == 0 }
+        running.cancel()
+        await running.value
+        #expect(try await fixture.task(claim.task).state == state)
+    }
+
     /// The question whether anybody needs the file is repeated until the database answers.
     @Test func aConnectionThatBreaksLeavesNoFileOfNobody() async throws {
         let fixture = try await EngineFixture()

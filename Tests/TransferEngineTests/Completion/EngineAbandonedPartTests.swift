@@ -19,6 +19,7 @@ import TransferTestSupport
         _ fixture: EngineFixture,
         bootID: UUID = Boot.id,
         bytesDurable: Int64 = 0,
+        ranges: ByteRangeSet? = nil,
         bytes: [UInt8] = body.bytes(in: 0..<kept)
     ) async throws -> TaskClaim {
         fixture.origin.when("/file") { .file(Self.body, etag: Self.etag, for: $0) }
@@ -35,6 +36,7 @@ import TransferTestSupport
         )
         let partial = PartialDownload(
             partFence: claim.fence,
+            ranges: ranges,
             bootID: bootID,
             bytesDurable: bytesDurable,
             bytesTotal: Int64(Self.body.count),
@@ -108,6 +110,47 @@ import TransferTestSupport
             task: task.id
         )
         #expect(attempts?.map(\.outcome) == [.lost, .completed])
+    }
+
+    /// The ranges of a file that may be divided were stored half a second before it was; its size
+    /// counts as long as it is not.
+    @Test(arguments: [(false, 700_000), (true, 600_000)])
+    func aKillJustAfterADivisionCostsWhatWasNotStored(isDivided: Bool, first: Int) async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture, ranges: ByteRangeSet(0..<600_000))
+        let path = ResultLocation.partPath(of: claim.task, destination: nil, fence: claim.fence)
+        let mode = mode_t(0o640) | (isDivided ? mode_t(S_ISVTX) : 0)
+        #expect(chmod("\(fixture.container)/\(path)", mode) == 0)
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == "bytes=\(first)-")
+        try await fixture.expectNoParts()
+    }
+
+    /// Once it is divided nobody believes its size, and its ranges are not stored yet.
+    @Test func aPartKnownByItsSizeAloneIsNotDivided() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let gate = OriginGate()
+        fixture.origin.when("/file") {
+            .file(Self.body, etag: Self.etag, for: $0, pause: (100_000, gate))
+        }
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.segments = Segments.Settings(
+                bytesMin: 50_000,
+                sampleInterval: .seconds(3600),
+                connectionsFirst: 2
+            )
+        } prepare: {
+            try await fixture.loseWorkers(except: $0)
+        } _: { _ in
+            try await fixture.received(Self.kept + 100_000, of: claim.task)
+            gate.open()
+            return try await fixture.ended(claim.task)
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == Self.body.bytes)
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
     }
 
     @Test func afterAPowerCutOnlyDurableBytesCount() async throws {

@@ -154,6 +154,25 @@ import TransferTestSupport
         #expect(server.issued == 2)
     }
 
+    /// It may be used up although no answer has come.
+    @Test func aKeptConnectionIsNoReasonToSendARefreshTokenTwice() async throws {
+        let fixture = try await EngineFixture()
+        _ = TokenServer(fixture.origin, seconds: "30")
+        try await Self.put(fixture)
+        let first = try await Self.submit(fixture)
+        try await fixture.withEngine {
+            $0.retryPolicy.attemptsMax = 1
+        } _: { engine in
+            try await fixture.expectCompletion([first])
+            fixture.origin.when("/token", OriginScript([.close]))
+            let id = try await Self.submit(fixture)
+            engine.wake()
+            let task = try await fixture.ended(id)
+            #expect(task.state == .failed)
+        }
+        #expect(fixture.origin.log.now.requests(at: "/token").count == 2)
+    }
+
     @Test func aRefusedRefreshTokenIsAQuestion() async throws {
         let fixture = try await EngineFixture()
         _ = TokenServer(fixture.origin)

@@ -13,10 +13,13 @@ import TransferTestSupport
     private static let etag = #""v1""#
 
     /// Returns a whole answer that breaks off in the middle.
-    private static func broken(_ etag: String? = etag) -> OriginScript {
+    private static func broken(
+        _ etag: String? = etag,
+        after count: Int = cut
+    ) -> OriginScript {
         let fields: [(name: String, value: String)] = etag.map { [("ETag", $0)] } ?? []
         return OriginScript([
-            .head(200, fields + [("Content-Length", "\(body.count)")]), .body(body, 0..<cut),
+            .head(200, fields + [("Content-Length", "\(body.count)")]), .body(body, 0..<count),
             .close,
         ])
     }
@@ -135,6 +138,48 @@ import TransferTestSupport
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(OriginBody.sha256(of: try fixture.content(task)) == Self.body.sha256)
         #expect(try await fixture.attempts(id).last?.resumedAtOffset == Int64(Self.cut))
+    }
+
+    /// Begun at the URL, and continued where it has led to once.
+    @Test func whatARedirectHasAddedToIsResumedOnlyByItsTag() async throws {
+        let fixture = try await EngineFixture()
+        let early = 600_000
+        /// Returns the head of an answer with the bytes from `start` on.
+        func rest(
+            from start: Int,
+            _ fields: [(name: String, value: String)] = []
+        ) -> OriginScript.Step {
+            let end = Self.body.count
+            return .head(
+                206,
+                fields + [
+                    ("Content-Length", "\(end - start)"),
+                    ("Content-Range", "bytes \(start)-\(end - 1)/\(end)"),
+                ]
+            )
+        }
+        let added = OriginScript([
+            rest(from: early, [("ETag", Self.etag)]), .body(Self.body, early..<Self.cut), .close,
+        ])
+        let untold = OriginScript([
+            rest(from: Self.cut), .body(Self.other, Self.cut..<Self.other.count),
+        ])
+        fixture.origin.when("/led", added)
+        fixture.origin.when("/file") { request in
+            switch request.numberAtPath {
+            case 1: Self.broken(after: early)
+            case 2: .redirect(to: "/led")
+            case 3: untold
+            default: .response(body: Self.other)
+            }
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(OriginBody.sha256(of: try fixture.content(task)) == Self.other.sha256)
+        #expect(
+            fixture.origin.log.now.requests(at: "/file").map { $0["Range"] }
+                == [nil, "bytes=\(early)-", "bytes=\(Self.cut)-", nil]
+        )
     }
 
     /// Two servers may have different files of one date, also after a client's retry.

@@ -165,6 +165,42 @@ import TransferTestSupport
             incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
         let claims = try await fixture.stores.queue.claimAny(2, by: identity)
+        try await complete(claims, fixture) {
+            _ = try await fixture.stores.control.cancelTask(
+                tenant: fixture.tenant,
+                id: claims[0].task
+            )
+        }
+        #expect(try await fixture.task(claims[0].task).state == .cancelled)
+        let task = try await fixture.task(claims[1].task)
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == Self.body(1).bytes)
+        #expect(fixture.files().count == 1)
+    }
+
+    /// The folder of the packs is moved away, and the name of the new one with it.
+    @Test func aResultInAPackWhoseNameIsNotDurableDoesNotCount() async throws {
+        let fixture = try await EngineFixture()
+        _ = try await submit(1, fixture)
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(1, by: identity)
+        try await complete(claims, fixture) {
+            let folder = "\(fixture.container)/\(ResultLocation.packFolder)"
+            try FileManager.default.moveItem(atPath: folder, toPath: "\(folder)-moved")
+        }
+        let task = try await fixture.task(claims[0].task)
+        #expect(task.state == .waitingForRetry)
+        #expect(task.failure?.code == .storageFailure)
+    }
+
+    /// Adds a result of each claim to a pack, and has them completed after `change`.
+    private func complete(
+        _ claims: [TaskClaim],
+        _ fixture: EngineFixture,
+        after change: () async throws -> Void
+    ) async throws {
         let container = try Container(directory: fixture.directory)
         let packs = Packs(container)
         let completer = AttemptCompleter(
@@ -175,29 +211,24 @@ import TransferTestSupport
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onEnded: { _ in }
         )
-        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[0].task)
+        let bytes = Self.body(1).bytes
+        var results: [PackedResult] = []
         for claim in claims {
-            let bytes = Self.body(1).bytes
-            let packed = try #require(try add(bytes, of: claim, to: packs, in: container))
-            let pendingRename = PendingRename(
-                of: claim,
-                result: TransferResult(
-                    httpStatus: 200,
-                    bytesReceived: Int64(bytes.count),
-                    isLengthVerified: true
-                )
+            results.append(try #require(try add(bytes, of: claim, to: packs, in: container)))
+        }
+        try await change()
+        for (claim, packed) in zip(claims, results) {
+            let result = TransferResult(
+                httpStatus: 200,
+                bytesReceived: Int64(bytes.count),
+                isLengthVerified: true
             )
-            completer.submit(.part(.packed(packed), pendingRename))
+            completer.submit(.part(.packed(packed), PendingRename(of: claim, result: result)))
         }
         let running = Task { await completer.run() }
-        try await eventually("both have ended") { completer.backlog == 0 }
+        try await eventually("all have ended") { completer.backlog == 0 }
         running.cancel()
         await running.value
-        #expect(try await fixture.task(claims[0].task).state == .cancelled)
-        let task = try await fixture.task(claims[1].task)
-        #expect(task.state == .completed)
-        #expect(try fixture.content(task) == Self.body(1).bytes)
-        #expect(fixture.files().count == 1)
     }
 
     private func add(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -16,6 +17,13 @@ import TransferTestSupport
     ) async throws {
         #expect(task.state == .completed)
         #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        let path = try #require(
+            ResultLocation.path(of: task.id, destination: task.destination, part: task.part)
+        )
+        var status = stat()
+        try #require(stat("\(fixture.container)/\(path)", &status) == 0)
+        // The mark of its segments is gone.
+        #expect(status.st_mode & mode_t(S_ISVTX) == 0)
         let requests = fixture.origin.log.now.requests(at: "/file")
         let second = try SegmentedFile.range(requests[1])
         let again = try requests.dropFirst(2).map { try SegmentedFile.range($0) }
@@ -31,6 +39,36 @@ import TransferTestSupport
             ]
         )
         try await fixture.expectNoParts()
+    }
+
+    /// From the division on nobody believes the size: a killed worker would lose all of the file.
+    @Test func theRangesOfAFileThatMayBeDividedAreStored() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when(
+            "/file",
+            .gated(SegmentedFile.body, after: 700_000, gate, headers: SegmentedFile.fields)
+        )
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine { configuration in
+            configuration.segments = Segments.Settings(
+                bytesMin: 50_000,
+                sampleInterval: .seconds(3600)
+            )
+        } _: { _ in
+            let aside = try await TestDatabase.current.connection()
+            try await eventually("the ranges are kept") {
+                try await !aside.execute(
+                    "SELECT 1 FROM partial WHERE ranges = '{[0,700000)}'"
+                ).isEmpty
+            }
+            await aside.close()
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
     }
 
     @Test func aSuspendedTaskGoesOnWithItsGaps() async throws {

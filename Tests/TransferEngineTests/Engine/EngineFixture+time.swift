@@ -3,7 +3,7 @@ import Postgres
 import TransferModel
 import TransferTestSupport
 
-// Time that passes without being waited for.
+/// Time that passes without being waited for.
 extension EngineFixture {
     /// Lets a worker find all others dead: they have been silent, and it has been heard, for longer
     /// than any lease.

@@ -83,7 +83,7 @@ final class EngineFixture: Sendable {
     func withEngine<Value: Sendable>(
         on stores: Stores? = nil,
         disk: BlockingPool<TenantID>? = nil,
-        removals: RemovalSignals = RemovalSignals(),
+        removals: Removals = Removals(),
         pace: ClaimPace = ClaimPace(beside: TenantPresence()),
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
@@ -299,7 +299,6 @@ final class EngineFixture: Sendable {
     }
 }
 
-// Files.
 extension EngineFixture {
     /// The container of the tenant.
     var container: String { "\(directory)/\(tenant)" }

@@ -111,13 +111,16 @@ import TransferTestSupport
         fixture.origin.when("/gone", .redirect(to: "http://127.0.0.1:\(gone.number)/"))
         fixture.origin.when("/other", .redirect(to: other.url("/busy")))
         fixture.origin.when("/slow", .gated(Self.body, after: 1, gate))
+        fixture.origin.when("/silent", OriginScript([.wait(gate), .close]))
         fixture.origin.when("/busy", .response(503))
         var ids: [TaskID] = []
-        for path in ["/gone", "/gone", "/gone", "/gone", "/other", "/slow", "/slow"] {
+        let paths = ["/gone", "/gone", "/gone", "/gone", "/other", "/slow", "/slow", "/silent"]
+        for path in paths {
             let id = try await fixture.submit(fixture.origin.url(path)) {
                 $0.options.attemptsMax = 1
                 $0.options.deliversHTTPErrors = path == "/other"
                 if path == "/slow" { $0.options.timeoutForRequest = .milliseconds(100) }
+                if path == "/silent" { $0.options.timeoutForFirstByte = .milliseconds(100) }
             }
             ids.append(id)
         }
@@ -128,7 +131,7 @@ import TransferTestSupport
             var codes: [TransferFailure.Code?] = []
             for id in ids { codes.append(try await fixture.ended(id).failure?.code) }
             #expect(codes[..<4].allSatisfy { $0 == .couldNotConnect })
-            #expect(codes[4...] == [nil, .timedOut, .timedOut])
+            #expect(codes[4...] == [nil, .timedOut, .timedOut, .timedOut])
             // Its own answers count.
             let busy = try await fixture.submit(fixture.origin.url("/busy")) {
                 $0.options.attemptsMax = 1

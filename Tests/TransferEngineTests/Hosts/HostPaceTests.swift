@@ -27,13 +27,13 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (HostPace.Signal.refused(status: 429), "Halved, because it answered 429."),
+        (HostPace.Report.refused(status: 429), "Halved, because it answered 429."),
         (.refused(status: 503), "Halved, because it answered 503."),
         (.failed(.timedOut), "Halved, because an attempt ended with timed_out."),
     ])
-    func tooMuchIsHalved(signal: HostPace.Signal, reason: String) {
+    func tooMuchIsHalved(report: HostPace.Report, reason: String) {
         var pace = HostPace(max: 8)
-        let decision = pace.note(signal, bytes: 0, running: 8, at: Self.begin)
+        let decision = pace.note(report, bytes: 0, running: 8, at: Self.begin)
         #expect(decision == HostPace.Decision(before: 8, after: 4, reason: reason))
         #expect(pace.limit == 4)
         #expect(!pace.isUntroubled)
@@ -133,12 +133,12 @@ import TransferTestSupport
                 pace.setMax(max)
             }
             let before = pace.limit
-            let signals: [HostPace.Signal] = [
+            let reports: [HostPace.Report] = [
                 .answered, .answered, .answered, .nothing, .refused(status: 429),
                 .failed(.timedOut),
             ]
             let decision = pace.note(
-                signals.randomElement(using: &generator) ?? .nothing,
+                reports.randomElement(using: &generator) ?? .nothing,
                 bytes: .random(in: 0...1_000_000, using: &generator),
                 running: .random(in: 0...20, using: &generator),
                 at: now

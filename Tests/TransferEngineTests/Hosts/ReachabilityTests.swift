@@ -30,7 +30,8 @@ import TransferModel
 
     private func claim(
         _ fence: Int64,
-        _ options: TransferOptions = TransferOptions()
+        _ options: TransferOptions = TransferOptions(),
+        elapsed: Duration = .zero
     ) -> TaskClaim {
         TaskClaim(
             task: TaskID(UUID()),
@@ -44,7 +45,8 @@ import TransferModel
             destination: nil,
             timeoutForRequest: .seconds(60),
             timeoutForResource: .seconds(60),
-            options: options
+            options: options,
+            elapsed: elapsed
         )
     }
 
@@ -102,6 +104,20 @@ import TransferModel
         #expect(!reachability.isClosed(HostKey(rawValue: 1)))
         summary.primaryAddress = "192.0.2.1"
         #expect(TransferFailure(CurlError(.connectionLost, summary: summary)).isAboutHost)
+    }
+
+    /// No probe would tell it that its host is there again.
+    @Test func aTaskThatWaitsForItselfAloneTriesAsOftenAsProbesDo() throws {
+        let reachability = reachability()
+        var options = TransferOptions()
+        options.waitsForConnectivity = true
+        var failure = Self.failure
+        failure.isAboutHost = false
+        for (elapsed, delay) in [(Duration.seconds(100), 50.0), (.seconds(500_000), 300)] {
+            let claim = claim(1, options, elapsed: elapsed)
+            let wait = try #require(reachability.note(claim, failure: failure, AttemptMetrics()))
+            #expect((0.7...1.3).contains(wait / .seconds(delay)))
+        }
     }
 
     /// It asks for days in `Retry-After`.

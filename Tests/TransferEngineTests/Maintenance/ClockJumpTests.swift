@@ -1,7 +1,5 @@
 import Foundation
-import Logging
 import Testing
-import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -10,30 +8,12 @@ import TransferTestSupport
 
 /// What a database's clock that was set ahead does to what is kept.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ClockJumpTests {
-    /// Returns a pruner for which all tasks have ended too long ago.
-    private func pruner(_ fixture: EngineFixture) throws -> Pruner {
-        var settings = StoreSettings()
-        settings.resultRetention = .seconds(-60)
-        return try Pruner(
-            stores: EngineStores(
-                Database(pool: TestDatabase.current.pool(), settings: settings)
-            ),
-            container: Container(directory: fixture.directory),
-            retention: Pruner.Retention(
-                events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600),
-                sessions: .seconds(30 * 24 * 3600)
-            ),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
-    }
-
     @Test func resultsAreKeptUntilTheirTimeHasReallyPassed() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file") {
             .file(.random(seed: 7, size: 1000), etag: #""v1""#, for: $0)
         }
-        let jumped = try pruner(fixture)
+        let jumped = try fixture.eagerPruner()
         // The clock shows forty days more than when it was read last.
         let past = Date() - 40 * 24 * 3600
         _ = jumped.removals.clock.note(past, asked: .now)
@@ -46,13 +26,53 @@ import TransferTestSupport
         #expect(try await fixture.stores.tasks.task(tenant: fixture.tenant, id: id) != nil)
         let latest = try #require(jumped.removals.clock.latest)
         #expect(latest < past + 24 * 3600)
-        try await pruner(fixture).expireTasks()
+        try await fixture.eagerPruner().expireTasks()
         #expect(try await fixture.stores.tasks.task(tenant: fixture.tenant, id: id) == nil)
+    }
+
+    /// What ends by such a clock stays ended after it was put right.
+    @Test func clientsAndTheirRunsEndWhenTheirTimeHasReallyPassed() async throws {
+        let fixture = try await EngineFixture()
+        let (stores, tenant) = (fixture.stores, fixture.tenant)
+        let task = BackgroundTaskIdentifier(stored: "task")
+        try await fixture.submitRequest(task)
+        try await stores.advanceTimers()
+        let listed = try await stores.runs.runs(of: .default, tenant: tenant, before: nil, limit: 1)
+        let run = try #require(listed.first)
+        try await fixture.submitRequest(BackgroundTaskIdentifier(stored: "other"))
+        _ = try await stores.clients.enterBackground(tenant: tenant, id: .default)
+        let aside = try await TestDatabase.current.connection()
+        try await BackgroundClock(stores, aside).move(601)
+        func turn(_ clock: SharedDatabaseClock) async throws -> Client.Lifecycle? {
+            let watcher = TimerWatcher(
+                timers: stores.timers,
+                clock: clock,
+                network: NetworkStatus(isProbed: false),
+                isCapacityIdle: true,
+                interval: .seconds(1),
+                onEvents: {},
+                onCancelled: {}
+            )
+            _ = try await watcher.turn()
+            return try await stores.clients.client(tenant: tenant, id: .default)?.lifecycle
+        }
+        // The clock shows twenty minutes more than when it was read last.
+        let jumped = SharedDatabaseClock(patience: .seconds(600))
+        _ = jumped.note(Date() - 1200, asked: .now)
+        #expect(try await turn(jumped) == .background)
+        let latest = try #require(jumped.latest)
+        #expect(try await stores.timers.advanceClients(notAfter: latest) == 0)
+        #expect(try await stores.timers.advanceRuns(notAfter: latest) == 0)
+        #expect(try await stores.timers.dueRequests(notAfter: latest).isEmpty)
+        #expect(try await stores.runs.run(run.id, of: tenant)?.state == .launched)
+        // One that was not read yet is believed.
+        #expect(try await turn(SharedDatabaseClock(patience: .seconds(600))) == .suspended)
+        #expect(try await stores.runs.run(run.id, of: tenant)?.state == .notAccepted)
     }
 
     @Test func theEngineReadsTheClockForThoseWhoRemove() async throws {
         let fixture = try await EngineFixture()
-        let removals = RemovalSignals()
+        let removals = Removals()
         try await fixture.withEngine(removals: removals) { _ in
             try await eventually("the clock was read") { removals.clock.latest != nil }
         }

@@ -188,7 +188,7 @@ import TransferTestSupport
         #expect(sent(fixture).count == count)
     }
 
-    @Test(arguments: [(503, 2), (429, 2), (500, 1), (504, 1)])
+    @Test(arguments: [(503, 2), (429, 2), (425, 2), (500, 1), (502, 1), (504, 1)])
     func whatTheOriginRefusedIsSentAgainWhereThatIsSafe(status: Int, count: Int) async throws {
         let fixture = try await EngineFixture()
         let task = try await upload(fixture, .data([1]), method: "POST", retries: true) { request in

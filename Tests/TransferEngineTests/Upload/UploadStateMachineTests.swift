@@ -186,6 +186,13 @@ import TransferModel
         #expect(throws: TransferFailure.self) { try Self.step(&machine, after: 409) }
     }
 
+    @Test(arguments: ["99", "101"])
+    func anotherLengthOfTheBodyIsAContradiction(length: String) throws {
+        var machine = try Self.machine(.tus, isKnown: true)
+        let fields: KeyValuePairs = ["Upload-Offset": "10", "Upload-Length": length]
+        #expect(throws: TransferFailure.self) { try Self.step(&machine, after: 200, fields) }
+    }
+
     @Test func requestsAreBounded() throws {
         var machine = try Self.machine(.tus, isKnown: true, length: 10_000)
         #expect(throws: TransferFailure.self) {
@@ -228,6 +235,7 @@ import TransferModel
         arguments: [
             (500, nil, Int64(100), false), (500, nil, 40, true), (500, "?1", 40, false),
             (500, "?0", 100, true), (422, nil, 40, false), (429, nil, 40, true),
+            (408, nil, 40, true), (423, nil, 40, true), (425, nil, 40, true),
         ] as [(Int, String?, Int64, Bool)]
     )
     func aRefusalEndsThePlace(

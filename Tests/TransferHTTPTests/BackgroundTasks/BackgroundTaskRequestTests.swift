@@ -338,6 +338,11 @@ import TransferWire
             "/recurrence/time_zone invalid_value"
         ),
         (
+            // A name that the time zones of Foundation have, and the tz database has not.
+            #""identifier": "a", "recurrence": {"cron": "@daily", "time_zone": "PST"}"#,
+            "/recurrence/time_zone invalid_value"
+        ),
+        (
             #""identifier": "a", "recurrence": {"cron": "@daily", "missed": "some"}"#,
             "/recurrence/missed invalid_value"
         ),

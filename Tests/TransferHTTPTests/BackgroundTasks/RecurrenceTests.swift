@@ -125,6 +125,28 @@ import TransferWire
         }
     }
 
+    /// None of these zones changes its clocks, unlike the one for which Foundation takes the
+    /// abbreviation `EST`.
+    @Test(arguments: [
+        ("EST", 11), ("MST", 13), ("Japan", 21), ("Singapore", 22), ("ROK", 21), ("Zulu", 6),
+        ("HST", 16), ("Jamaica", 11),
+    ])
+    func takesNamesWithoutASlash(zone: String, hour: Int) async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let answer = try await server.request(
+                "refresh",
+                recurrence(#""cron": "0 6 * * *", "time_zone": "\#(zone)""#)
+            )
+            #expect(answer.status == 201)
+            let document = try answer.json(BackgroundTaskRequestDocument.self)
+            #expect(document.recurrence?.timeZone == zone)
+            let until = try #require(document.waitsFor.until).date
+            #expect(Int(until.timeIntervalSince1970) / 3600 % 24 == hour)
+            #expect(try await server.pending().map(\.recurrence?.timeZone) == [zone])
+        }
+    }
+
     /// What is read can be submitted again.
     @Test(arguments: ["", #", "time_zone": "UTC""#, #", "time_zone": "GMT""#])
     func universalTimeIsNamedUTC(zone: String) async throws {

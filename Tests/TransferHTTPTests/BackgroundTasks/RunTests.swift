@@ -172,7 +172,8 @@ import TransferWire
         }
     }
 
-    @Test func itsTransfersAreCancelledAtExpiry() async throws {
+    @Test(arguments: [false, true])
+    func itsTransfersAreCancelledAtExpiry(completesWithThem: Bool) async throws {
         try await APIServer.run { server in
             try await server.register()
             let clock = try await server.clock()
@@ -181,7 +182,10 @@ import TransferWire
             let other = try await server.submit(session)
             let run = try await server.launch(
                 "refresh",
-                #""cancels_transfers_at_expiry": true"#
+                #"""
+                "cancels_transfers_at_expiry": true,
+                "completes_with_transfers": \#(completesWithThem)
+                """#
             )
             let answer = try await server.change(
                 run.id,
@@ -189,9 +193,18 @@ import TransferWire
                 #"{"task_ids": ["\#(linked)", "\#(UUID().text)"]}"#
             )
             #expect(try answer.json(RunDocument.self).transfers == 1)
+            try await clock.pass(2)
+            let connection = try await TestDatabase.current.connection()
+            let drain: Query = "SELECT drained_before FROM background_task_run"
+            let row = try #require(try await connection.execute(drain).first)
+            let awaited: UUID = try row.decode("drained_before")
+            // The cancellation begins before the one that was waited for.
+            #expect((awaited == linked.uuid) == completesWithThem)
             try await clock.pass(31)
             while try await server.stores.timers.cancelTransfers(onCancelled: { _ in }) {}
-            #expect(try await server.run(run.id).state == "expired")
+            let expired = try await server.run(run.id)
+            #expect(expired.state == "expired")
+            #expect(expired.transfers == 1)
             let tasks = server.stores.tasks
             let ended = try await tasks.task(tenant: server.first.id, id: linked)
             #expect(ended?.state == .cancelled)

@@ -22,10 +22,11 @@ extension BodyTests {
         )
     }
 
-    /// Sends a request whose framing does not tell beforehand that it has no byte.
-    private static func putNothingInChunks(
+    /// Sends a request whose framing does not tell beforehand how many bytes it has.
+    static func putInChunks(
         _ server: APIServer,
-        _ path: String
+        _ path: String,
+        _ chunks: String = ""
     ) async throws -> HTTPClient.Answer {
         let head = HTTPClient.request(
             "PUT",
@@ -36,7 +37,7 @@ extension BodyTests {
             ],
             body: nil
         )
-        return try await server.client.exchange(head + Array("0\r\n\r\n".utf8))
+        return try await server.client.exchange(head + Array("\(chunks)0\r\n\r\n".utf8))
     }
 
     @Test func bytesThatArrivedOutliveAFailureOfTheLastStep() async throws {
@@ -60,7 +61,7 @@ extension BodyTests {
             #expect(offset == "\(Self.total)")
             // What a client sends that has nothing left to send, and knows no better.
             let known = try await Self.putNothing(server, path)
-            let unknown = try await Self.putNothingInChunks(server, path)
+            let unknown = try await Self.putInChunks(server, path)
             let none = try await Self.putNothing(server, path, range: "bytes */0")
             let more = try await Self.putNothing(server, path, range: "bytes */\(Self.total + 1)")
             for refused in [known, unknown, none, more] {
@@ -88,7 +89,7 @@ extension BodyTests {
 
     @Test func aBodyInChunksMayBeEmpty() async throws {
         try await Self.run { server, path, id in
-            let answer = try await Self.putNothingInChunks(server, path)
+            let answer = try await Self.putInChunks(server, path)
             #expect(answer.status == 200)
             let staged = try Self.staged(server, id)
             #expect(staged.isEmpty)

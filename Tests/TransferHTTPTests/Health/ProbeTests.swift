@@ -30,7 +30,7 @@ import TransferWire
             container: try Container(directory: "/tmp"),
             uploadBytesMax: 1_000_000,
             connectionsPerHost: 6,
-            baseURL: nil,
+            linkBase: nil,
             egress: EgressPolicy(),
             health: health,
             polls: LongPollHub(stores: APIStores(stores.database), logger: logger),

@@ -79,7 +79,7 @@ struct APIServer: Sendable {
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,
             connectionsPerHost: 6,
-            baseURL: nil,
+            linkBase: nil,
             egress: EgressPolicy(),
             health: .fixture(),
             polls: LongPollHub(stores: APIStores(stores.database), logger: logger),

@@ -10,7 +10,7 @@ import TransferWire
 @Suite(.postgresSchema) struct ContractTests {
     @Test func everyRouteIsDescribedAndEveryDescriptionHasARoute() async throws {
         try await APIServer.run { server in
-            let routes = server.api.router().routes.map { "\($0.method.rawValue) \($0.path)" }
+            let routes = server.api.router().routes.map(\.description)
             let described = try APIServer.document().operations.map(\.description)
             #expect(routes.sorted() == described.sorted())
         }
@@ -115,7 +115,8 @@ import TransferWire
         try await APIServer.run { server in
             let operations = try APIServer.document().operations
             let withQuery = operations.filter { !$0.queryParameters.isEmpty }
-            #expect(Set(withQuery.map(\.description)) == RouteQueries.routes)
+            let routes = server.api.router().routes.filter(\.hasQuery)
+            #expect(Set(withQuery.map(\.description)) == Set(routes.map(\.description)))
             for operation in operations where operation.needsKey && !withQuery.contains(operation) {
                 let path = operation.path.replacing(#/\{\w+\}/#, with: "x")
                 let answer = try await server.send(operation.method, "\(path)?x=1")

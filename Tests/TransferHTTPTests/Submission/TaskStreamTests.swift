@@ -101,6 +101,19 @@ import TransferWire
         }
     }
 
+    /// Blank lines count, too.
+    @Test func moreLinesThanABodyMayHaveAreRefused() async throws {
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let body = String(repeating: "\n", count: 1_000_000) + Self.lines(0..<1)
+            let answer = try await server.stream(body)
+            #expect(answer.status == 413)
+            #expect(answer.code == .bodyTooLarge)
+            #expect(try answer.json(ProblemDetails.self).line == 1_000_001)
+            #expect(try await server.ids().isEmpty)
+        }
+    }
+
     @Test func whatIsNoStreamOfTasksIsRefused() async throws {
         try await APIServer.run { server in
             #expect(try await server.stream(Self.lines(0..<2)).code == .unknownSession)

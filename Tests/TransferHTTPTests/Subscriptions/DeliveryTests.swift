@@ -268,11 +268,12 @@ import TransferWire
             func acknowledge(
                 _ token: String,
                 _ session: String = "photos",
+                of client: String = "default",
                 as tenant: APIServer.Tenant? = nil
             ) async throws -> HTTPClient.Answer {
                 try await server.send(
                     "POST",
-                    "/v1/sessions/\(session)/events/ack",
+                    "/v1/sessions/\(session)/events/ack?client=\(client)",
                     #"{"ack_token": "\#(token)"}"#,
                     as: tenant
                 )
@@ -283,6 +284,10 @@ import TransferWire
             _ = try await server.session(as: server.second)
             let foreign = try await acknowledge(token.serialized, as: server.second)
             #expect(foreign.code == .staleAckToken)
+            try await server.send("PUT", "/v1/clients/share")
+            try await server.send("PUT", "/v1/sessions/photos?client=share")
+            let shared = try await acknowledge(token.serialized, of: "share")
+            #expect(shared.code == .staleAckToken)
             let wakes = server.wakes.value
             #expect(try await acknowledge(token.serialized).status == 204)
             #expect(server.wakes.value == wakes + 1)

@@ -130,6 +130,10 @@ import TransferWire
                     "/headers/content-type forbidden_header"
                 ),
                 (
+                    #"{"url": "http://r.example/", "headers": {"Content-Encoding": "gzip"}}"#,
+                    "/headers/Content-Encoding forbidden_header"
+                ),
+                (
                     #"{"url": "http://r.example/", "headers": {"Content-Length": "3"}}"#,
                     "/headers/Content-Length forbidden_header"
                 ),

@@ -58,6 +58,7 @@ import TransferWire
             // A count of attempts is set, so that it does not wait for a host.
             #expect(values["waits_for_connectivity"] == .bool(false))
             #expect(values["segments_max"] == .integer(8))
+            #expect(values["sends_body_to_other_origins"] == .bool(false))
             #expect(values["idempotent"] == .bool(true))
             // Lists stay small.
             let page = try await server.send("GET", "/v1/sessions/s/tasks")

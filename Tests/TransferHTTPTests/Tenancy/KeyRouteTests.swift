@@ -202,11 +202,15 @@ import TransferWire
             let connection = try await TestDatabase.current.connection()
             _ = try await connection.execute(
                 """
-                INSERT INTO api_key (id, tenant_id, secret_sha256, name, scopes, revoked_at)
+                INSERT INTO api_key (
+                    id, tenant_id, secret_sha256, name, scopes, revoked_at, expires_at)
                 SELECT 'old' || n, \(server.first.id.uuid), decode(repeat('00', 32), 'hex'), 'old',
-                    '{read}', now() - CASE WHEN n <= 100 THEN interval '31 days'
-                        ELSE interval '29 days' END
+                    '{read}', CASE n % 2 WHEN 0 THEN x.ended_at END,
+                    CASE n % 2 WHEN 1 THEN x.ended_at END
                 FROM generate_series(1, \(Int64(Quota.keysMax) - 5)) n
+                CROSS JOIN LATERAL (
+                    SELECT now() - CASE WHEN n <= 100 THEN interval '31 days'
+                        ELSE interval '29 days' END AS ended_at) x
                 """
             )
             // Keys that ended long ago make room, those that ended lately do not.

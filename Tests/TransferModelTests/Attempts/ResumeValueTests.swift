@@ -135,6 +135,31 @@ import TransferModel
         #expect(bytes == (count ? ranges : ByteRangeSet()))
     }
 
+    /// They were stored before the mark was set; as long as it is not, the size tells more.
+    @Test(arguments: [(true, 900), (false, 150)] as [(Bool, Int64)])
+    func withoutTheMarkRangesDoNotCount(isSameBoot: Bool, usable: Int64) {
+        let partial = Self.partial(ranges: ByteRangeSet(0..<200), durable: 150)
+        let bytes = partial.rangesUsable(
+            size: 900,
+            isSegmented: false,
+            bootID: isSameBoot ? Self.boot : UUID()
+        )
+        #expect(bytes == ByteRangeSet(0..<usable))
+    }
+
+    /// The mark of a whole file is removed once its bytes are durable; another one has lost it.
+    @Test(arguments: [(true, 999), (false, 0)] as [(Bool, Int64)])
+    func holesWithoutTheMarkAreFullOrUnknown(isSameBoot: Bool, usable: Int64) {
+        var ranges = ByteRangeSet(0..<200)
+        ranges.insert(800..<900)
+        let bytes = Self.partial(ranges: ranges, durable: 300).rangesUsable(
+            size: 1000,
+            isSegmented: false,
+            bootID: isSameBoot ? Self.boot : UUID()
+        )
+        #expect(bytes == ByteRangeSet(0..<usable))
+    }
+
     @Test func ofAWholeFileTheLastByteIsAskedForAgain() {
         let partial = Self.partial(ranges: ByteRangeSet(0..<1000), durable: 0)
         let bytes = partial.rangesUsable(size: 1000, isSegmented: true, bootID: Self.boot)

@@ -53,11 +53,12 @@ import Testing
         #expect(yearly.first(earliest: now, now: now) == nil)
     }
 
-    /// A request that leaves out what it has missed, of an occurrence at six o'clock.
+    /// A request, by default one that leaves out what it has missed, of an occurrence at six o'clock.
     private static func skipping(
         _ reason: RequestWait.Reason,
         _ facts: DueRequest.Facts,
-        minInterval: Duration? = nil
+        minInterval: Duration? = nil,
+        recurrence: Recurrence? = nil
     ) throws -> DueRequest {
         DueRequest(
             id: BackgroundTaskRequestID(UUID()),
@@ -66,7 +67,7 @@ import Testing
             launches: 0,
             reason: reason,
             occurrenceAt: try occurrence(),
-            recurrence: try daily(.skip),
+            recurrence: try recurrence ?? daily(.skip),
             minInterval: minInterval,
             requiresNetworkConnectivity: true,
             requiresExternalPower: false,
@@ -97,6 +98,24 @@ import Testing
             #expect(decision == .launch(next: next))
         } else {
             #expect(decision == .skip(next: next))
+        }
+    }
+
+    /// Nor if it is longer than the time to the next one.
+    @Test(arguments: [Recurrence.MissedPolicy.once, .skip])
+    func aRandomDelayLeavesNoOccurrenceOut(missed: Recurrence.MissedPolicy) throws {
+        let occurrence = try Self.occurrence()
+        let recurrence = Recurrence(
+            rule: .every(.seconds(10)),
+            missed: missed,
+            jitter: .seconds(60)
+        )
+        // Those whose longest delay is over are missed.
+        let nexts: [(Double, Double)] = [(45, 10), (60, 10), (69, 10), (70, 20), (100, 50)]
+        for (delay, next) in nexts {
+            let facts = DueRequest.Facts(now: occurrence + delay)
+            let request = try Self.skipping(.date, facts, recurrence: recurrence)
+            #expect(LaunchDecision(request) == .launch(next: occurrence + next), "\(delay)")
         }
     }
 }

@@ -6,6 +6,7 @@ import TransferModel
         let kept = KeptFields(of: [
             ("Date", "today"), ("Content-Type", "text/plain"), ("Set-Cookie", "secret"),
             ("X-Amz-Version-Id", "7"), ("Content-Length", "3"), ("WWW-Authenticate", "Basic"),
+            ("Authentication-Info", "nextnonce=a"), ("Proxy-Authentication-Info", "nextnonce=a"),
         ])
         #expect(
             kept.fields == [

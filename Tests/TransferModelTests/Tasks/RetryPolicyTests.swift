@@ -80,6 +80,18 @@ import TransferModel
         }
     }
 
+    @Test(arguments: [
+        (Duration.zero, 0.0, Duration.milliseconds(500)), (.seconds(40), 1.0, .seconds(20)),
+        (.seconds(7200), 0.0, .seconds(30)), (.seconds(7200), 1.0, .seconds(60)),
+    ])
+    func waitsAtMostAMinuteForWhatThisMachineIsShortOf(
+        elapsed: Duration,
+        chance: Double,
+        wait: Duration
+    ) {
+        #expect(RetryPolicy().delay(ofShortage: elapsed, chance: chance) == wait)
+    }
+
     @Test func waitsAsLongAsTheServerAskedFor() {
         let decision = RetryPolicy().decision(
             after: Self.asking(.seconds(90)),

@@ -45,6 +45,16 @@ import TransferTestSupport
         #expect(try await states(fixture) == [.notAccepted])
     }
 
+    /// Its cursor passes all of the client's log.
+    @Test func aSubscriptionThatAsksForNothingOfTheClientHasNotHeardIt() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe(filter: EventFilter(["session.*"]))
+        try await launch(fixture)
+        try await deliver(fixture)
+        try await askForAll(id, fixture)
+        #expect(try await states(fixture) == [.launched])
+    }
+
     @Test(arguments: [false, true])
     func aSubscriptionThatAsksForItInTimeHasHeardIt(asksLater: Bool) async throws {
         let fixture = try await StoreFixture()
@@ -58,6 +68,19 @@ import TransferTestSupport
         #expect(try await states(fixture) == [.running])
         try await clock.pass(61)
         #expect(try await states(fixture) == [.running])
+    }
+
+    /// The log names a batch after its last event, which is not the launch.
+    @Test func aLaunchInABatchThatIsGivenUpIsNotHeard() async throws {
+        let fixture = try await StoreFixture()
+        let clock = BackgroundClock(fixture.stores, fixture.aside)
+        try await fixture.subscribe()
+        try await launch(fixture)
+        try await suspend(fixture)
+        try await giveUpTheMove(fixture, withTheLaunch: true)
+        #expect(try await states(fixture) == [.launched])
+        try await clock.pass(61)
+        #expect(try await states(fixture) == [.notAccepted])
     }
 
     /// Launches a run of the default client.
@@ -103,6 +126,7 @@ import TransferTestSupport
     private func deliver(_ fixture: StoreFixture) async throws {
         let deliveries = fixture.stores.deliveries
         let claim = try #require(try await fixture.claimDeliveries().first)
+        guard try await deliveries.passUnasked([claim]).isEmpty else { return }
         let events = try await fixture.stores.events.events(
             of: claim.session,
             after: claim.acknowledgedSequence,
@@ -118,12 +142,16 @@ import TransferTestSupport
         #expect(try await deliveries.releaseDelivery(claim) == .idle)
     }
 
-    /// Gives up the message of the event that follows the launch, which is not asked for.
-    private func giveUpTheMove(_ fixture: StoreFixture) async throws {
+    /// Gives up the message of the event that follows the launch, which is not asked for or is in
+    /// the same batch.
+    private func giveUpTheMove(_ fixture: StoreFixture, withTheLaunch: Bool = false) async throws {
         let claim = try #require(try await fixture.claimDeliveries().first)
+        let launch = claim.acknowledgedSequence + 1
+        let batch = MessageBatch(id: UUID(), first: launch, last: launch + 1, count: 2)
         let result = try await fixture.stores.deliveries.recordDeliveryFailed(
             claim,
-            sequence: claim.acknowledgedSequence + 2,
+            sequence: batch.last,
+            batch: withTheLaunch ? batch : nil,
             DeliverySetback(
                 attempt: StoreFixture.attempt(status: 500, reason: "http_status"),
                 retryAfter: nil

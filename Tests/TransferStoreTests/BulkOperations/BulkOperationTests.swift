@@ -211,7 +211,6 @@ import TransferTestSupport
     }
 }
 
-// Retry.
 extension BulkOperationTests {
     private func fail(_ fixture: StoreFixture, _ count: Int = 1000) async throws {
         try await fixture.end(try await fixture.claim(count), .failed(StoreFixture.failure))
@@ -293,7 +292,6 @@ extension BulkOperationTests {
     }
 }
 
-// Ends.
 extension BulkOperationTests {
     @Test func aStoppedOperationChangesNothingMore() async throws {
         let fixture = try await StoreFixture()

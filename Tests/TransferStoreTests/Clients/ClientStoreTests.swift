@@ -183,6 +183,29 @@ import TransferTestSupport
         #expect(try await runs.pruneRuns(endedBefore: hour, notAfter: Date()) == 1)
     }
 
+    @Test(arguments: [Client.Lifecycle.terminated, .forceQuit])
+    func aClientThatIsGoneGivesItsLeasesBack(lifecycle: Client.Lifecycle) async throws {
+        let fixture = try await fixture()
+        try await fixture.putSession(of: Self.share)
+        try await fixture.submit(1, of: Self.share)
+        let taken = try await fixture.stores.sessions.reconnect(
+            fixture.session(of: Self.share).id,
+            by: Self.share,
+            owner: nil,
+            time: .seconds(3600),
+            after: nil,
+            limit: 10
+        )
+        #expect(taken.items.count == 1)
+        let (clients, tenant) = (fixture.stores.clients, fixture.tenant)
+        let client =
+            try await lifecycle == .forceQuit
+            ? clients.forceQuit(tenant: tenant, id: Self.share)
+            : clients.terminate(tenant: tenant, id: Self.share)
+        #expect(client?.lifecycle == lifecycle)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 0)
+    }
+
     @Test func aLeaseThatAnotherClientTakesOverOutlivesTheFirst() async throws {
         let fixture = try await fixture()
         let id = try await fixture.submit()[0]

@@ -35,15 +35,29 @@ import TransferTestSupport
         }
     }
 
-    /// Stores a credential of that name, and what a refresh has brought for it.
-    private func refreshed(_ name: String) async throws -> StoredCredential {
-        let credential = try await stores.credentials.putCredential(
+    private static let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+
+    private func put(
+        _ name: String,
+        _ form: Credential.Form,
+        _ origins: [Origin]
+    ) async throws -> Credential {
+        try await stores.credentials.putCredential(
             tenant: fixture.tenant,
             name: name,
-            form: .bearer,
-            origins: [],
+            form: form,
+            origins: origins,
             secrets: Credential.Secrets(main: Secret("\(Self.secret) before"))
         ).credential
+    }
+
+    /// Stores a credential of that name, and what a refresh has brought for it.
+    private func refreshed(
+        _ name: String,
+        _ form: Credential.Form = .bearer,
+        for origins: [Origin] = []
+    ) async throws -> StoredCredential {
+        let credential = try await put(name, form, origins)
         let before = try #require(try await stores.credentials.storedCredential(credential.id))
         #expect(before.secrets.main == Secret("\(Self.secret) before"))
         #expect(before.accessToken == nil)
@@ -114,6 +128,51 @@ import TransferTestSupport
         }
     }
 
+    /// Nor have one sent to another origin or endpoint, or shown in another way.
+    @Test(
+        arguments: [
+            "origins = '{}'", "origins = '{https://elsewhere.test:443}'",
+            "form = jsonb_set(form, '{token_url}', '\"https://elsewhere.test/token\"')",
+            "form = jsonb_set(form, '{client_id}', '\"another\"')",
+            "form = jsonb_set(form, '{sends_secret_in_body}', 'true')",
+            "form = form - 'scope'", "kind = 'bearer'",
+        ] as [Query]
+    )
+    func aSecretDoesNotOpenForAnotherUse(change: Query) async throws {
+        let endpoint = Credential.TokenEndpoint(
+            url: "https://origin.test/token?a=1",
+            clientID: "me",
+            sendsSecretInBody: false,
+            scope: "files"
+        )
+        let stored = try await refreshed("login", .oauth2RefreshToken(endpoint), for: [Self.origin])
+        #expect(stored.secrets == Self.secrets)
+        #expect(stored.accessToken == Secret("\(Self.secret) for login"))
+        let id = stored.credential.id
+        _ = try await fixture.aside.execute("UPDATE credential SET \(change)")
+        await #expect(throws: StoreError.self) {
+            try await stores.credentials.storedCredential(id)
+        }
+        // Its owner replaces it.
+        _ = try await refreshed("login", .oauth2RefreshToken(endpoint), for: [Self.origin])
+    }
+
+    @Test func anAccessTokenDoesNotOpenForOtherOrigins() async throws {
+        let id = try await refreshed("login", for: [Self.origin]).credential.id
+        _ = try await fixture.aside.execute(
+            "CREATE TEMPORARY TABLE kept AS SELECT access_token FROM credential"
+        )
+        _ = try await put("login", .bearer, [])
+        let stored = try await stores.credentials.storedCredential(id)
+        #expect(stored?.accessToken == nil)
+        _ = try await fixture.aside.execute(
+            "UPDATE credential SET access_token = (SELECT access_token FROM kept)"
+        )
+        await #expect(throws: StoreError.self) {
+            try await stores.credentials.storedCredential(id)
+        }
+    }
+
     /// It is replaced by a refresh, which needs the secrets alone.
     @Test func anExpiredAccessTokenNeedNotOpen() async throws {
         let id = try await refreshed("login").credential.id
@@ -129,27 +188,62 @@ import TransferTestSupport
         #expect(stored.accessToken == nil)
     }
 
-    @Test func whatAClientAnswersIsSealedAndOpensForItsTasks() async throws {
-        let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+    /// Returns a task that waits for a credential for the origin.
+    private func askingTask() async throws -> TaskID {
         let id = try await fixture.submit()[0]
         try await fixture.end(
             try await fixture.claim(),
-            .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(600))
+            .askForCredential(StoreFixture.failure, Self.origin, named: nil, within: .seconds(600))
         )
+        return id
+    }
+
+    @Test func whatAClientAnswersIsSealedAndOpensForItsTasks() async throws {
+        let id = try await askingTask()
         _ = try await stores.questions.answerChallenge(
             tenant: fixture.tenant,
             id: id,
             with: .given(.bearer, Self.secrets)
         )
         let claim = try #require(try await fixture.claim().first)
-        let found = try await stores.credentials.credentials(
-            for: [CredentialQuery(claim: claim, origin: origin)]
-        )
+        let query = CredentialQuery(claim: claim, origin: Self.origin)
+        let found = try await stores.credentials.credentials(for: [query])
         guard case .readable(let stored)? = found[id] else {
             Issue.record("it does not open")
             return
         }
         #expect(stored.secrets == Self.secrets)
+        #expect(stored.credential.origins == [Self.origin])
         try await expectNothingToBeSeen()
+        // Nor does it open for others.
+        _ = try await fixture.aside.execute("UPDATE credential SET origins = '{}'")
+        let moved = try await stores.credentials.credentials(for: [query])
+        guard case .unreadable? = moved[id] else {
+            Issue.record("it opens for any origin")
+            return
+        }
+    }
+
+    /// As when the task was answered, and refused elsewhere, before the answer is stored.
+    @Test func anAnswerIsForTheOriginThatAskedWhenItCame() async throws {
+        let id = try await askingTask()
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT FROM session_progress FOR UPDATE")
+        async let answered = stores.questions.answerChallenge(
+            tenant: fixture.tenant,
+            id: id,
+            with: .given(.bearer, Self.secrets)
+        )
+        try await fixture.eventuallyWaits(for: holder)
+        _ = try await holder.execute("UPDATE asked SET origin = 'https://elsewhere.test:443'")
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        guard case .notAsked = try await answered else {
+            Issue.record("another origin is answered")
+            return
+        }
+        #expect(try await fixture.count("SELECT count(*) AS count FROM credential") == 0)
+        try await fixture.checkInvariants()
     }
 }

@@ -11,6 +11,8 @@ import TransferTestSupport
     private let fixture: StoreFixture
     private let oldBox: SecretBox
     private let newBox: SecretBox
+    /// Has the old key alone.
+    private let before: CredentialStore
     /// Has the new key alone.
     private let after: CredentialStore
     private let store: RewrapStore
@@ -23,13 +25,14 @@ import TransferTestSupport
         let new = try #require(SecretsKey(hex: SecretsKey.random()))
         oldBox = try #require(SecretBox(keys: [old]))
         newBox = try #require(SecretBox(keys: [new]))
+        before = CredentialStore(Self.database([old]))
         after = CredentialStore(Self.database([new]))
         let database = Self.database([new, old])
         store = RewrapStore(database)
         keys = SecretsKeyStore(database)
         let names = [oldBox.sealingKeyName, newBox.sealingKeyName]
         for name in names { _ = try await keys.use(name, among: names) }
-        _ = try await CredentialStore(Self.database([old])).putCredential(
+        _ = try await before.putCredential(
             tenant: fixture.tenant,
             name: "login",
             form: .oauth2RefreshToken(
@@ -51,17 +54,26 @@ import TransferTestSupport
         return Database(pool: TestDatabase.current.pool(), settings: settings)
     }
 
+    /// Returns an access token as it is stored with the old key, and removes it.
+    private func sealedToken(_ text: String) async throws -> [UInt8] {
+        let login = try await before.credential(tenant: fixture.tenant, name: "login")
+        let id = try #require(login).id
+        let isKept = try await before.finishRefresh(
+            try #require(try await before.storedCredential(id)),
+            accessToken: Secret(text),
+            expiresIn: nil,
+            secrets: nil
+        )
+        #expect(isKept)
+        let rows = try await fixture.aside.execute("SELECT access_token FROM credential")
+        _ = try await fixture.aside.execute("UPDATE credential SET access_token = NULL")
+        return try #require(rows.first).decode("access_token")
+    }
+
     /// As when a worker gets a new access token between the look at the row and its update.
     @Test func aRowThatChangesMeanwhileIsSealedWithTheNewKeyToo() async throws {
         let tenant = fixture.tenant
-        let token =
-            try Array("\u{0}sealed\u{0}".utf8)
-            + oldBox.seal(
-                Array("access".utf8),
-                for: .accessToken,
-                of: tenant,
-                in: Array("login".utf8)
-            )
+        let token = try await sealedToken("access")
         _ = try await fixture.aside.execute("BEGIN")
         _ = try await fixture.aside.execute("UPDATE credential SET access_token = \(token)")
         async let rewrapping = store.rewrap(pagesOf: 10)
@@ -90,6 +102,17 @@ import TransferTestSupport
                 secret = CASE \(column) WHEN 'secret' THEN \(plain) ELSE secret END,
                 access_token = CASE \(column) WHEN 'access_token' THEN \(plain) END
             """
+        )
+        let outcome = try await store.rewrap(pagesOf: 10)
+        #expect(outcome.renewed[.credentials] == 0)
+        #expect(outcome.unreadable == 1)
+        #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [oldBox.sealingKeyName])
+    }
+
+    /// Otherwise it would be sealed for what somebody without the key has made of it.
+    @Test func aCredentialWithOtherOriginsIsNotSealed() async throws {
+        _ = try await fixture.aside.execute(
+            "UPDATE credential SET origins = '{https://elsewhere.test:443}'"
         )
         let outcome = try await store.rewrap(pagesOf: 10)
         #expect(outcome.renewed[.credentials] == 0)

@@ -56,8 +56,7 @@ import TransferTestSupport
     }
 
     private static func shows(_ text: String, _ bytes: [UInt8]) -> Bool {
-        let hex = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        return text.contains(String(decoding: bytes, as: UTF8.self)) || text.contains(hex)
+        text.contains(String(decoding: bytes, as: UTF8.self)) || text.contains(bytes.hexadecimal)
     }
 
     @Test func secretsComeBackAndCannotBeSeenInTheRows() async throws {

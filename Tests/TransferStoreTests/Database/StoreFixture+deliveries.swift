@@ -32,7 +32,8 @@ extension StoreFixture {
         throttle: Duration? = nil,
         isGone: Bool = false,
         isReceiversFault: Bool = true,
-        health: DeliveryHealth = DeliveryHealth()
+        health: DeliveryHealth = DeliveryHealth(),
+        notAfter latest: Date? = nil
     ) async throws -> SetbackResult {
         try await stores.deliveries.recordDeliveryFailed(
             claim,
@@ -44,7 +45,8 @@ extension StoreFixture {
                 isGone: isGone,
                 isReceiversFault: isReceiversFault
             ),
-            health: health
+            health: health,
+            notAfter: latest
         )
     }
 

@@ -177,7 +177,7 @@ import TransferTestSupport
         try await fixture.submit()
         let other = try await TestDatabase.current.connection()
         _ = try await other.execute(
-            "SELECT pg_advisory_lock(1952804985, hashtext(current_schema()))"
+            "SELECT pg_advisory_lock(x'74657079'::integer, hashtext(current_schema()))"
         )
         #expect(try await fixture.stores.counts.foldMoves() == 0)
         await other.close()

@@ -326,6 +326,20 @@ extension DeliveryLogStoreTests {
         #expect(try await log(fixture, id).map(\.sequence) == [2])
     }
 
+    @Test func aReplayOfAMessageThatIsStillTriedLeavesItToTheSchedule() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        _ = try await fixture.fail(try await fixture.claimDeliveries()[0])
+        let waiting = try await log(fixture, id)[0]
+        let stores = fixture.stores
+        _ = try await stores.deliveryLog.replay(tenant: fixture.tenant, id: waiting.id)
+        let claim = try #require(try await fixture.claimReplays().first)
+        let taken = StoreFixture.attempt(status: 200, reason: nil, isReplay: true)
+        #expect(try await stores.deliveryLog.recordReplayed(claim, taken))
+        #expect(try await log(fixture, id).map(\.state) == [.waiting])
+    }
+
     @Test func aMessageThatAReplayDeliversMeanwhileIsNotSentAgain() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.subscribe()

@@ -59,7 +59,7 @@ import TransferTestSupport
         try await fixture.submit()
         let all = try await fixture.claimDeliveries(lease: .zero)[0]
         #expect(all.endpoint.secrets.count == SigningSecret.livingMax)
-        // A later rotation does not extend the end set by an earlier one.
+        // A later rotation gives those that have ended no new end, …
         _ = try await fixture.aside.execute(
             """
             UPDATE signing_secret SET expires_at = now() - interval '1 ms'
@@ -70,6 +70,15 @@ import TransferTestSupport
             Issue.record("not rotated")
             return
         }
+        #expect(try await fixture.claimDeliveries(lease: .zero)[0].endpoint.secrets.count == 2)
+        // … and does not extend the end set by an earlier one.
+        guard case .rotated = try await rotate(Date() + 6000) else {
+            Issue.record("not rotated")
+            return
+        }
+        _ = try await fixture.aside.execute(
+            "UPDATE signing_secret SET expires_at = expires_at - interval '1 hour'"
+        )
         #expect(try await fixture.claimDeliveries(lease: .zero)[0].endpoint.secrets.count == 2)
         guard case .rotated = try await rotate(nil) else {
             Issue.record("not rotated")

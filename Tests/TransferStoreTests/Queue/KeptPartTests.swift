@@ -27,6 +27,33 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Whoever continues another task's file gives it the name of its own task, or starts over.
+    @Test(arguments: [true, false])
+    func theFileOfAnAttemptIsUnderTheNameOfItsTask(isContinued: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let stores = fixture.stores
+        let id = try await fixture.submit()[0]
+        let first = try await fixture.claim()[0]
+        try await stores.parts.recordProgress([StoreFixture.progress(of: id, fence: first.fence)])
+        let token = ResumeDataID(UUID())
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        try await fixture.submit { submission, _ in submission.resumeData = token }
+        let second = try await fixture.claim()[0]
+        #expect(second.partial?.sourcePath != nil)
+        let part = isContinued ? first.fence : second.fence
+        let end = AttemptEnd(
+            task: second.task,
+            fence: second.fence,
+            outcome: .released,
+            partial: StoreFixture.progress(of: second.task, fence: part).checkpoint
+        )
+        #expect(try await stores.completions.end([end]) == [second.task])
+        let third = try await fixture.claim()[0]
+        #expect(third.partial?.partFence == part)
+        #expect(third.partial?.sourcePath == nil)
+        try await fixture.checkInvariants()
+    }
+
     /// A file with bytes of an earlier attempt that is renamed leaves no part at its end.
     @Test func theEndOfARenameForgetsItsPart() async throws {
         let fixture = try await StoreFixture()

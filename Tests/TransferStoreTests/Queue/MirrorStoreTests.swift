@@ -75,6 +75,18 @@ import TransferTestSupport
         #expect(try await fixture.events().map(\.kind) == [.taskCreated])
     }
 
+    @Test func aFurtherMoveStoresAllOfItsPlace() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await submit(fixture)
+        let first = Self.move(to: 1, givenUp: [0], isOffline: true, rest: .seconds(100))
+        _ = try await fixture.end([claim(fixture)], first)
+        _ = try await fixture.end([claim(fixture)], Self.move(to: 2, givenUp: [0, 1]))
+        var expected = MirrorPlace(rank: 2, givenUp: [0, 1])
+        expected.isOffline = false
+        #expect(try await place(claim(fixture), fixture) == expected)
+        try await fixture.checkInvariants()
+    }
+
     @Test(arguments: [
         (MirrorMove.Wait.retry(.zero), TransferState.waitingForRetry, 2),
         (.connectivity(.zero), .waitingForConnectivity, 1),

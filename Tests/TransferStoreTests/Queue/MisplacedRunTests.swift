@@ -121,7 +121,7 @@ import TransferTestSupport
         let counts = try await fixture.stores.verification.unequalCounts(
             after: nil,
             limit: 100,
-            isMending: false
+            repairs: false
         )
         #expect(counts.differences.isEmpty)
     }

@@ -223,6 +223,32 @@ extension PartialStoreTests {
         try await fixture.checkInvariants()
     }
 
+    /// The file still has the name of the task, from which another took it over.
+    @Test func aTaskIsNotRemovedBeforeTheFileThatAnotherLeft() async throws {
+        let fixture = try await StoreFixture()
+        let (stores, tenant) = (fixture.stores, fixture.tenant)
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await stores.parts.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        let token = ResumeDataID(UUID())
+        _ = try await stores.control.cancelTask(tenant: tenant, id: id, producing: token)
+        // Its worker has stopped.
+        try await stores.workers.removeRevocations([claim.fence])
+        let other = try await fixture.submit { task, _ in task.resumeData = token }[0]
+        _ = try await stores.control.cancelTask(tenant: tenant, id: other)
+        let early = try await stores.removals.beginRemoval(tenant: tenant, id: id)
+        guard case .inUse = early else {
+            Issue.record("\(early)")
+            return
+        }
+        try await stores.parts.forgetAbandonedParts([claim.fence])
+        let late = try await stores.removals.beginRemoval(tenant: tenant, id: id)
+        guard case .removable = late else {
+            Issue.record("\(late)")
+            return
+        }
+    }
+
     @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(4)

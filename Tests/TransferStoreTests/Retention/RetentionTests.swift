@@ -126,10 +126,16 @@ import TransferTestSupport
         try await age(2, byDays: 42, fixture)
         let session = try await fixture.session().id
         #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 1)
+        let end: Date = try await fixture.aside.execute(
+            """
+            SELECT (to_date(right(\(old), 8), 'YYYYMMDD') + 7)::timestamp AT TIME ZONE 'UTC'
+                AS "end"
+            """
+        )[0].decode("end")
         let early = try await fixture.stores.partitions.expiredPartitions(
             of: .events,
             olderThan: Self.month,
-            notAfter: Date() - 42 * 24 * 3600
+            notAfter: end + 30 * 24 * 3600 - 1
         )
         #expect(early.isEmpty)
         let expired = try await fixture.stores.partitions.expiredPartitions(

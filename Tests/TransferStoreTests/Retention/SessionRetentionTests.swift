@@ -93,6 +93,26 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func anIdleSessionToWhichSomethingHappensMeanwhileLives() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession("idle", kind: .ephemeral)
+        _ = try await fixture.aside.execute(
+            "UPDATE session SET created_at = created_at - interval '2 days'"
+        )
+        let writer = try await TestDatabase.current.connection()
+        _ = try await writer.execute("BEGIN")
+        _ = try await writer.execute(
+            "UPDATE session_progress SET last_sequence = last_sequence + 1"
+        )
+        let retention = fixture.stores.retention
+        async let sweep = retention.endIdleSessions(idle: .seconds(86_400), after: nil)
+        try await fixture.eventuallyWaits(for: writer)
+        _ = try await writer.execute("COMMIT")
+        await writer.close()
+        #expect(try await sweep.removed == 0)
+        _ = try await fixture.session("idle")
+    }
+
     @Test func anEndedSessionGoesWithAllThatHangsOnIt() async throws {
         let fixture = try await StoreFixture()
         try await fixture.subscribe()

@@ -30,7 +30,7 @@ import TransferTestSupport
     /// tenants.
     private func differences(
         _ fixture: StoreFixture,
-        isMending: Bool = false
+        repairs: Bool = false
     ) async throws -> [CountDifference] {
         var found: [CountDifference] = []
         var position: SessionID?
@@ -38,13 +38,13 @@ import TransferTestSupport
             let page = try await fixture.stores.verification.unequalCounts(
                 after: position,
                 limit: 1,
-                isMending: isMending
+                repairs: repairs
             )
             found += page.differences
             position = page.position
         } while position != nil
-        found += try await fixture.stores.verification.unequalTenantCounts(isMending: isMending)
-        return try await found + fixture.stores.verification.unequalTotals(isMending: isMending)
+        found += try await fixture.stores.verification.unequalTenantCounts(repairs: repairs)
+        return try await found + fixture.stores.verification.unequalTotals(repairs: repairs)
     }
 
     @Test func whatIsRightIsNotListed() async throws {
@@ -60,10 +60,10 @@ import TransferTestSupport
         let (name, statement) = Self.corruptions[number]
         _ = try await fixture.aside.execute(statement)
         let found = try await differences(fixture)
-        #expect(found.contains { $0.name == name && $0.isMendable })
+        #expect(found.contains { $0.name == name && $0.isRepairable })
         // Looking changes nothing.
         #expect(try await differences(fixture).count == found.count)
-        _ = try await differences(fixture, isMending: true)
+        _ = try await differences(fixture, repairs: true)
         #expect(try await differences(fixture).isEmpty)
         try await fixture.checkInvariants()
     }
@@ -80,7 +80,7 @@ import TransferTestSupport
         let found = try await differences(fixture)
         let lost = try #require(found.first { $0.name == "nowhere" })
         #expect(lost.actual == 1)
-        #expect(!lost.isMendable)
+        #expect(!lost.isRepairable)
     }
 
     @Test func anEventThatIsThereTwiceIsListed() async throws {
@@ -96,6 +96,19 @@ import TransferTestSupport
             """
         )
         #expect(try await differences(fixture).map(\.name) == ["events"])
+    }
+
+    /// The files of an instance that may still be there are in use.
+    @Test(arguments: [(15, true), (31, false)])
+    func anInstanceIsAliveForThreeLeasesAfterItsHeartbeat(
+        seconds: Int,
+        isAlive: Bool
+    ) async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            "UPDATE worker SET heartbeat_at = clock_timestamp() - \(seconds) * interval '1 s'"
+        )
+        #expect(try await fixture.stores.verification.isAnyWorkerAlive() == isAlive)
     }
 
     @Test func aResultThatIsGoneSaysSoUntilItIsFound() async throws {

@@ -46,6 +46,19 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// Otherwise what says that it is to be erased would be left.
+    @Test func theErasureOfASessionIsNotLeftToTheRetention() async throws {
+        let fixture = try await fixture()
+        try await invalidate(fixture, Self.hidden)
+        _ = try await fixture.aside.execute("DELETE FROM event_run")
+        while try await fixture.stores.counts.foldMoves() > 0 {}
+        let retention = fixture.stores.retention
+        #expect(try await retention.pruneSessions(endedBefore: .zero, after: nil).removed == 0)
+        try await fixture.stores.erasure.erase([])
+        #expect(try await sessions(fixture) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM erasure") == 0)
+    }
+
     /// Otherwise nothing would be left by which its cancellation is found to be done.
     @Test func aSessionIsErasedAfterItsCancellation() async throws {
         let fixture = try await fixture()

@@ -102,6 +102,27 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// It has tasks of many sessions, and cancellations lock these in the same order.
+    @Test func aChangedCredentialLocksTheCountersBeforeTheQuestions() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await refused(fixture, credential: "api")[0]
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT FROM session_progress FOR UPDATE")
+        async let changed: Void = put("api", fixture)
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            "SELECT count(*) AS count FROM (SELECT FROM asked FOR UPDATE SKIP LOCKED) q"
+        )
+        #expect(free == 1)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        try await changed
+        _ = try await continued(fixture)
+        #expect(try await fixture.state(id) == .queued)
+        try await fixture.checkInvariants()
+    }
+
     /// A credential belongs to its tenant, whatever others call theirs.
     @Test func anAnswerIsForNoOtherTenant() async throws {
         let fixture = try await StoreFixture()
@@ -122,15 +143,16 @@ import TransferTestSupport
     }
 
     /// What was refused with the answer itself is a new question.
-    @Test func whoAsksAfterAnAnswerWaitsForTheNext() async throws {
+    @Test(arguments: [nil, "api"])
+    func whoAsksAfterAnAnswerWaitsForTheNext(credential: String?) async throws {
         let fixture = try await StoreFixture()
-        let ids = try await refused(fixture, Self.many)
-        _ = try await answer(ids[0], fixture)
+        let ids = try await refused(fixture, Self.many, credential: credential)
+        try await give(credential, ids[0], fixture)
         let first = try await fixture.claim(10)
-        try await fixture.end(first, Self.question(nil))
+        try await fixture.end(first, Self.question(credential))
         _ = try await continued(fixture)
         #expect(try await asked(fixture) == 10)
-        _ = try await answer(first[0].task, fixture)
+        try await give(credential, first[0].task, fixture)
         #expect(try await asked(fixture) == 0)
         try await fixture.checkInvariants()
     }
@@ -351,5 +373,23 @@ import TransferTestSupport
         if !isDuringTheAttempt { try await name("api", for: id, fixture) }
         #expect(try await fixture.state(id) == .queued)
         #expect(try await fixture.count("SELECT count(*) AS count FROM credential") == 0)
+    }
+
+    @Test func anAnswerThatIsForgottenLeavesTheCredentialThatItNamed() async throws {
+        let fixture = try await StoreFixture()
+        let (credentials, tenant) = (fixture.stores.credentials, fixture.tenant)
+        try await put("former", fixture)
+        let former = try #require(try await credentials.credential(tenant: tenant, name: "former"))
+        let id = try await refused(fixture)[0]
+        _ = try await fixture.stores.questions.answerChallenge(
+            tenant: tenant,
+            id: id,
+            with: .named(former.id)
+        )
+        try await ask(fixture)
+        try await name("api", for: id, fixture)
+        let answers: Query = "SELECT count(*) AS count FROM session_credential"
+        #expect(try await fixture.count(answers) == 0)
+        #expect(try await credentials.credential(tenant: tenant, name: "former") != nil)
     }
 }

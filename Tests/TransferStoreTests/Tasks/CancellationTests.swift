@@ -287,6 +287,40 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// A question comes after the counters of its session, but the attempts of other tasks before
+    /// them, as when these end.
+    @Test func attemptsAreTakenBeforeTheCountersAlsoBesideQuestions() async throws {
+        let fixture = try await StoreFixture()
+        var ids = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
+            submission.options.asksToBegin = true
+        }
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        _ = try await fixture.stores.queue.promoteDue()
+        ids += try await fixture.submit()
+        _ = try await fixture.claim()
+        #expect(try await fixture.states(ids) == [.waitingToBegin, .running])
+        let session = try await fixture.session().id.uuid
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT FROM attempt_run FOR UPDATE")
+        _ = try await holder.execute("SELECT FROM attempt FOR UPDATE")
+        async let ended: Void = invalidate(fixture, StoreFixture.identifier)
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            """
+            SELECT count(*) AS count FROM (
+                SELECT FROM session_progress WHERE session_id = \(session) FOR UPDATE SKIP LOCKED) p
+            """
+        )
+        #expect(free == 1)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        try await ended
+        #expect(try await fixture.states(ids) == [.cancelled, .cancelled])
+        try await fixture.checkInvariants()
+    }
+
     /// Tasks that wait for a reached host go back in pages, whatever tasks wait for other hosts.
     @Test func aReachedHostIsReleasedInPages() async throws {
         let fixture = try await fixture()

@@ -62,6 +62,16 @@ import TransferTestSupport
         #expect(try await fixture.events().map(\.kind) == [.taskCreated])
     }
 
+    @Test func aResumptionThatIsRecordedLateTakesNothingBack() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await fixture.stores.parts.recordProgress([Self.progress(claim, 700)])
+        let resumption = Resumption(task: id, fence: claim.fence, offset: 600)
+        #expect(try await fixture.stores.parts.recordResumptions([resumption]) == [id])
+        #expect(try await fixture.task(id).bytesReceived == 700)
+    }
+
     /// The size is kept only where an origin has answered before it was sent all of it.
     @Test(arguments: [nil, 9] as [Int64?])
     func aCompletedUploadShowsTheSizeOfItsBody(size: Int64?) async throws {

@@ -265,12 +265,12 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Whoever answers a question, or fails what is left unanswered, locks the counters of the
-    /// session before it.
+    /// Whoever answers a question, or fails what is left unanswered, or controls a task that asks
+    /// locks the counters of the session before it.
     ///
     /// This is no order for all that changes a task: running ones are cancelled and suspended by
     /// way of their attempts, which are locked before the counters.
-    @Test(arguments: ["begin", "cancel", "answer", "refuse", "leave"])
+    @Test(arguments: ["begin", "cancel", "answer", "refuse", "leave", "cancelTask", "suspendTask"])
     func theCountersAreLockedBeforeAQuestion(verb: String) async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
@@ -319,6 +319,13 @@ import TransferTestSupport
             let secrets = Credential.Secrets(main: Secret("a"))
             let given = CredentialAnswer.given(.bearer, secrets)
             return try await questions.answerChallenge(tenant: tenant, id: id, with: given)
+        case "cancelTask", "suspendTask":
+            let control = fixture.stores.control
+            let task =
+                verb == "cancelTask"
+                ? try await control.cancelTask(tenant: tenant, id: id)
+                : try await control.suspendTask(tenant: tenant, id: id).task
+            return task.map { AnswerResult.answered($0) } ?? .unknownTask
         default: return try await questions.refuseChallenge(tenant: tenant, id: id)
         }
     }

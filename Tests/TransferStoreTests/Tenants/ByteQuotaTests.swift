@@ -13,10 +13,14 @@ import TransferTestSupport
         #expect(try await fixture.stores.tenants.limitTenant(named: "test", changes: changes))
     }
 
-    private func bound(_ count: Int, _ fixture: StoreFixture) async throws -> [TaskClaim] {
+    private func bound(
+        _ count: Int,
+        _ fixture: StoreFixture,
+        byBytes: Bool = true
+    ) async throws -> [TaskClaim] {
         let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys)
         guard let flow = flows.first else { return [] }
-        #expect(flow.hasTenantByteLimit)
+        #expect(flow.hasTenantByteLimit == byBytes)
         return try await fixture.stores.queue.claim(
             [FlowGrant(flow: flow.flow, count: count, from: flow.position)],
             boundTenants: [fixture.tenant],
@@ -123,6 +127,80 @@ import TransferTestSupport
         #expect(storage.inFlightBytes == 3 * Self.mebibyte + 3000)
         try await fixture.fetch(second)
         #expect(try await bound(1, fixture).count == 1)
+    }
+
+    @Test func anUploadCountsWithItsResponse() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let claim = try #require(try await fixture.claim().first)
+        for (expected, bytes) in [(nil, 1030), (50, 1050)] as [(Int64?, Int64)] {
+            let progress = AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: 30,
+                bytesExpected: expected,
+                bytesToSend: 1000
+            )
+            try await fixture.stores.parts.recordProgress([progress])
+            let storage = try await fixture.stores.tenants.storage(of: fixture.tenant)
+            #expect(storage.inFlightBytes == bytes)
+        }
+    }
+
+    /// Servers announce what they like, and what one tenant's tells is in the sum of all.
+    @Test func numbersThatNoSumHoldsStopNobody() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(4)
+        let running = try await fixture.claim(2)
+        let told = zip(running, [nil, 5] as [Int64?]).map { claim, bytesToSend in
+            AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: 0,
+                bytesExpected: .max,
+                bytesToSend: bytesToSend
+            )
+        }
+        try await fixture.stores.parts.recordProgress(told)
+        let storage = try await fixture.stores.tenants.storage(of: fixture.tenant)
+        #expect(storage.inFlightBytes == .max)
+        try await limit(TenantLimitChanges(storedBytesMax: .max), fixture)
+        #expect(try await bound(1, fixture).isEmpty)
+        #expect(try await wait(ids[2], fixture) == .storedBytes)
+        try await fixture.stores.stagedBodies.reserve(.max, for: ids[3], of: fixture.tenant)
+        #expect(try await bound(1, fixture).isEmpty)
+        // A tenant without a limit of bytes has the room that its other limit leaves.
+        try await limit(
+            TenantLimitChanges(runningTasksMax: 3, storedBytesMax: .some(nil)),
+            fixture
+        )
+        #expect(try await bound(2, fixture, byBytes: false).map(\.task) == [ids[2]])
+    }
+
+    @Test func whatEndedDownloadsHaveLeftCounts() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let parts = fixture.stores.parts
+        try await parts.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        try await parts.recordDurable([(claim.fence, 600, nil)])
+        let token = ResumeDataID(UUID())
+        _ = try await fixture.stores.control.cancelTask(
+            tenant: fixture.tenant,
+            id: id,
+            producing: token
+        )
+        func stored() async throws -> Int64 {
+            try await fixture.stores.tenants.storage(of: fixture.tenant).storedBytes
+        }
+        #expect(try await stored() == 600)
+        try await limit(TenantLimitChanges(storedBytesMax: 600), fixture)
+        let next = try await fixture.submit()[0]
+        #expect(try await bound(1, fixture).isEmpty)
+        #expect(try await wait(next, fixture) == .storedBytes)
+        // A task that takes them up has them under way.
+        try await fixture.submit { submission, _ in submission.resumeData = token }
+        #expect(try await stored() == 0)
     }
 
     @Test func aLimitOfRunningTasksIsTold() async throws {

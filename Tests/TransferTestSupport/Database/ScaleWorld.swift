@@ -92,7 +92,7 @@ package struct ScaleWorld: Sendable {
     ]
 }
 
-// Names of the tables' contents.
+/// Names of the tables' contents.
 extension ScaleWorld {
     /// Returns the `n`th task of the expired generation.
     package func expired(_ n: Int) -> TaskID { task(n) }

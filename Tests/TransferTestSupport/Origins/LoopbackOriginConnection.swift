@@ -140,7 +140,7 @@ final class OriginConnection {
     }
 }
 
-// The reading of requests.
+/// The reading of requests.
 extension OriginConnection {
     private func readHead() -> OriginRequest? {
         let end: [UInt8] = [13, 10, 13, 10]

@@ -8,7 +8,7 @@ import TransferModel
 @Suite struct MessageBatcherTests {
     private let start = ContinuousClock.now
 
-    private func run(
+    private func batcher(
         _ form: DeliveryForm = .batch,
         tries: Int = 0,
         batchThrough: Int64? = nil
@@ -48,8 +48,8 @@ import TransferModel
     }
 
     /// Returns the sequences of each message, and whether it is a batch.
-    private func messages(_ run: MessageBatcher) -> [String] {
-        run.messages.map { message in
+    private func messages(_ batcher: MessageBatcher) -> [String] {
+        batcher.messages.map { message in
             let text = message.events.map { "\($0.sequence)" }.joined(separator: " ")
             #expect(message.last.sequence == message.events.last?.sequence)
             return message.batch == nil ? text : "[\(text)]"
@@ -57,74 +57,75 @@ import TransferModel
     }
 
     private func filled(
-        _ run: MessageBatcher,
+        _ batcher: MessageBatcher,
         _ events: [SessionEvent],
         hasMore: Bool = false,
         size: Int = 100
     ) -> MessageBatcher {
-        var run = run
-        run.add(events, hasMore: hasMore, wanted: { _ in true }, size: { _ in size })
-        return run
+        var batcher = batcher
+        batcher.add(events, hasMore: hasMore, wanted: { _ in true }, size: { _ in size })
+        return batcher
     }
 
     @Test func anEventHasAMessageOfItsOwnUnlessBatchesAreAskedFor() {
-        #expect(messages(filled(run(.single), events(1...3))) == ["1", "2", "3"])
-        #expect(messages(filled(run(), events(1...3))) == ["[1 2 3]"])
-        #expect(messages(filled(run(), events(1...1))) == ["[1]"])
-        #expect(messages(run()).isEmpty)
+        #expect(messages(filled(batcher(.single), events(1...3))) == ["1", "2", "3"])
+        #expect(messages(filled(batcher(), events(1...3))) == ["[1 2 3]"])
+        #expect(messages(filled(batcher(), events(1...1))) == ["[1]"])
+        #expect(messages(batcher()).isEmpty)
     }
 
     @Test func theEndOfAGenerationIsAlone() {
         let events = events(1...8, finishedAt: [3, 4, 8])
-        #expect(messages(filled(run(), events)) == ["[1 2]", "3", "4", "[5 6 7]", "8"])
+        #expect(messages(filled(batcher(), events)) == ["[1 2]", "3", "4", "[5 6 7]", "8"])
     }
 
     @Test func aBatchIsBoundedInEventsAndBytes() {
-        let many = filled(run(), events(1...250)).messages
+        let many = filled(batcher(), events(1...250)).messages
         #expect(many.map(\.events.count) == [100, 100, 50])
         let third = MessageBatch.bytesMax / 3
-        #expect(messages(filled(run(), events(1...4), size: third)) == ["[1 2 3]", "[4]"])
+        #expect(messages(filled(batcher(), events(1...4), size: third)) == ["[1 2 3]", "[4]"])
         let tooLong = MessageBatch.bytesMax + 1
-        #expect(messages(filled(run(), events(1...2), size: tooLong)) == ["[1]", "[2]"])
+        #expect(messages(filled(batcher(), events(1...2), size: tooLong)) == ["[1]", "[2]"])
     }
 
     @Test func whatIsTriedAgainKeepsItsForm() {
         let events = events(1...5)
         #expect(
-            messages(filled(run(tries: 1, batchThrough: 3), events)) == ["[1 2 3]", "[4 5]"]
+            messages(filled(batcher(tries: 1, batchThrough: 3), events)) == ["[1 2 3]", "[4 5]"]
         )
-        #expect(messages(filled(run(tries: 1), events)) == ["1", "[2 3 4 5]"])
+        #expect(messages(filled(batcher(tries: 1), events)) == ["1", "[2 3 4 5]"])
         #expect(
-            messages(filled(run(.single, tries: 1, batchThrough: 3), events))
+            messages(filled(batcher(.single, tries: 1, batchThrough: 3), events))
                 == ["[1 2 3]", "4", "5"]
         )
         // The end of a generation was not subscribed to then, and is now.
+        let further = self.events(1...5, finishedAt: [2])
         #expect(
-            messages(filled(run(tries: 1, batchThrough: 3), self.events(1...5, finishedAt: [2])))
+            messages(filled(batcher(tries: 1, batchThrough: 3), further))
                 == ["[1]", "2", "[3 4 5]"]
         )
         // It was taken since, or given up.
-        #expect(messages(filled(run(batchThrough: 3), events)) == ["[1 2 3 4 5]"])
+        #expect(messages(filled(batcher(batchThrough: 3), events)) == ["[1 2 3 4 5]"])
     }
 
     @Test func readingEndsWhenThereIsEnough() {
-        #expect(!run().isFull)
-        #expect(filled(run(), events(1...99)).isFull)
-        #expect(!filled(run(), events(1...99), hasMore: true).isFull)
-        #expect(filled(run(), events(1...100), hasMore: true).isFull)
-        #expect(filled(run(), events(1...1), hasMore: true, size: MessageBatch.bytesMax).isFull)
-        #expect(filled(run(.single), events(1...1), hasMore: true).isFull)
-        #expect(run().pageLimit(16) == 16)
-        #expect(filled(run(), events(1...96), hasMore: true).pageLimit(16) == 4)
-        #expect(filled(run(), events(1...100), hasMore: true).pageLimit(16) == 1)
-        #expect(filled(run(.single), events(1...99)).pageLimit(16) == 16)
-        var unwanted = run()
+        #expect(!batcher().isFull)
+        #expect(filled(batcher(), events(1...99)).isFull)
+        #expect(!filled(batcher(), events(1...99), hasMore: true).isFull)
+        #expect(filled(batcher(), events(1...100), hasMore: true).isFull)
+        #expect(filled(batcher(), events(1...1), hasMore: true, size: MessageBatch.bytesMax).isFull)
+        #expect(filled(batcher(.single), events(1...1), hasMore: true).isFull)
+        #expect(batcher().pageLimit(16) == 16)
+        #expect(filled(batcher(), events(1...96), hasMore: true).pageLimit(16) == 4)
+        #expect(filled(batcher(), events(1...100), hasMore: true).pageLimit(16) == 1)
+        #expect(filled(batcher(.single), events(1...99)).pageLimit(16) == 16)
+        var unwanted = batcher()
         unwanted.add(events(1...1000), hasMore: true, wanted: { _ in false }, size: { _ in 0 })
         #expect(unwanted.isFull)
         #expect(unwanted.position == 1000)
         // A message that was tried is read to its end.
         for form in DeliveryForm.allCases {
-            var retry = run(form, tries: 1, batchThrough: 1120)
+            var retry = batcher(form, tries: 1, batchThrough: 1120)
             retry.add(events(1...1050), hasMore: true, wanted: { _ in false }, size: { _ in 0 })
             #expect(!filled(retry, events(1051...1119), hasMore: true).isFull)
             #expect(filled(retry, events(1051...1120), hasMore: true).isFull)
@@ -133,7 +134,7 @@ import TransferModel
 
     @Test(arguments: DeliveryForm.allCases)
     func whatIsTriedAgainIsWithinBoundsThoughMoreIsAskedFor(form: DeliveryForm) {
-        let retry = run(form, tries: 1, batchThrough: 303)
+        let retry = batcher(form, tries: 1, batchThrough: 303)
         #expect(!filled(retry, events(1...99), hasMore: true).isFull)
         #expect(filled(retry, events(1...100), hasMore: true).isFull)
         let counts = filled(retry, events(1...303), hasMore: true).messages.map(\.events.count)

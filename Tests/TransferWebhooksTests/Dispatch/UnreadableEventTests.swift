@@ -16,7 +16,8 @@ struct UnreadableEventTests {
         }
     }
 
-    /// Writes three events of which the second cannot be read, as if a later release had written it.
+    /// Writes three events of which the second cannot be read, as if a later release had written
+    /// it.
     private func happen(_ fixture: DeliveryFixture) async throws {
         for _ in 0..<3 { try await fixture.happen(1) }
         try await fixture.execute(

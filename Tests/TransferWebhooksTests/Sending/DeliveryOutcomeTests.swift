@@ -62,7 +62,7 @@ import Testing
             (.truncated, "connection_lost"), (.badResponse, "bad_response"),
             (.egressDenied, "egress_denied"), (.proxyRefused, "proxy_refused"),
             (.proxyUnreachable, "service"), (.proxyCredentialRefused, "service"),
-            (.other, "service"),
+            (.clientCertificateUnusable, "service"), (.other, "service"),
         ] as [(CurlError.Code, String)]
     )
     func namesTheCauseOfATryWithoutAnswer(code: CurlError.Code, reason: String) {

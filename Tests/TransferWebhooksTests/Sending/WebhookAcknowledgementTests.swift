@@ -91,6 +91,8 @@ struct WebhookAcknowledgementTests {
         #expect(try messages.map { try $0.event().sequence } == [1, 2, 3, 3])
         #expect(messages[2].id == messages[3].id)
         #expect(messages[2].body == messages[3].body)
+        // It comes too late.
+        #expect(try await !acknowledge(fixture, try token(messages[3])))
         let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
         #expect(dead.first?.attempts.map(\.status) == [202, 202, nil])
         #expect(dead.first?.attempts.last?.reason == "not_acknowledged")

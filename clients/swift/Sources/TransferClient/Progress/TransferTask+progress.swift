@@ -3,8 +3,8 @@ public import Foundation
 extension TransferTask {
     /// The bytes of the task as Foundation shows progress.
     ///
-    /// They are those of its result, or, of an upload, those that its URL has been sent. The progress
-    /// is indeterminate while their number is unknown.
+    /// They are those of its result, or, of an upload, those that its URL has been sent. The
+    /// progress is indeterminate while their number is unknown.
     ///
     /// To cancel, pause or resume the progress is to cancel, suspend or resume the task, as with
     /// URLSession. If that fails, the session's delegate is told.

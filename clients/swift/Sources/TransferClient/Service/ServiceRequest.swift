@@ -79,8 +79,8 @@ struct ServiceRequest: Sendable {
 
     /// Returns the JSON of a document.
     ///
-    /// - Throws: ``TransferError`` with the code `misconfigured` for what JSON cannot hold: a number
-    ///   that is not finite, or a date beyond the year 9999.
+    /// - Throws: ``TransferError`` with the code `misconfigured` for what JSON cannot hold: a
+    ///   number that is not finite, or a date beyond the year 9999.
     static func encoding(_ document: some Encodable) throws(TransferError) -> [UInt8] {
         do {
             return try WireEncoder.encode(document)

@@ -1,6 +1,7 @@
 public import TransferWire
 
-/// What tests of a program that uses the service can make happen, in a tenant that was made for tests.
+/// What tests of a program that uses the service can make happen, in a tenant that was made for
+/// tests.
 ///
 /// In any other tenant each call throws ``TransferError`` with the code `unknown_route`.
 public struct TestHooks: Sendable {

@@ -70,7 +70,8 @@ extension TransferService {
         _ request: BackgroundTaskSubmission
     ) async throws(TransferError) -> BackgroundTaskRequestDocument {
         try await get(
-            ServiceRequest("POST", "/v1/background-tasks/requests", json: request).repeatable()
+            ServiceRequest("POST", "/v1/background-tasks/requests", json: request)
+                .withIdempotencyKey()
         )
     }
 

@@ -283,7 +283,7 @@ extension TransferService {
         after cursor: String? = nil
     ) async throws(TransferError) -> Page<TaskDocument> {
         let state = states.isEmpty ? [] : ["state=\(states.joined(separator: ","))"]
-        let path = "\(APIPath.session(identifier))/tasks"
+        let path = APIPath.tasks(ofSession: identifier)
         return try await get(page(of: path, state, after: cursor).ofClient())
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// Sends the files of uploads to the service, a few at once.
 final class BodyQueue: Sendable {
     /// The most files that are sent at once.
-    private static let senderMax = 4
+    private static let sendersMax = 4
 
     private struct State {
         var waiting: [TransferTask] = []
@@ -16,7 +16,7 @@ final class BodyQueue: Sendable {
     func add(_ task: TransferTask) {
         let mustStart = state.withLock { state in
             state.waiting.append(task)
-            guard state.senders < Self.senderMax else { return false }
+            guard state.senders < Self.sendersMax else { return false }
             state.senders += 1
             return true
         }

@@ -8,6 +8,7 @@ final class TaskSubmitter: Sendable {
     private static let gatheringTime: Duration = .milliseconds(2)
     /// The most bytes of one request.
     private static let batchBytesMax = 4 << 20
+
     private struct State {
         var waiting: [TransferTask] = []
         /// The tasks whose request is under way.

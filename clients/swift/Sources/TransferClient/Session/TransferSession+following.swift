@@ -37,13 +37,7 @@ extension TransferSession {
     private func create() async -> Result<SessionDocument, TransferError> {
         do throws(TransferError) {
             return .success(
-                try await service.get(
-                    ServiceRequest(
-                        "PUT",
-                        APIPath.session(configuration.identifier),
-                        json: configuration.request
-                    ).ofClient()
-                )
+                try await service.makeSession(configuration.identifier, configuration.request)
             )
         } catch {
             return .failure(error)

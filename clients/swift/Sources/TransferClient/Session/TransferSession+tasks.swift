@@ -67,14 +67,13 @@ extension TransferSession {
         get async throws(TransferError) {
             // A task may be accepted between the two looks, and is then found by both.
             var tasks = submitter.waiting
-            let session = APIPath.session(configuration.identifier)
             var cursor: String?
             repeat {
-                let place = cursor.map { "&cursor=\(PercentEncoding.encodeSegment($0))" } ?? ""
-                let path = "\(session)/tasks?limit=200&state=\(Self.outstandingStates)\(place)"
                 tasks += try await registering { () async throws(TransferError) in
-                    let page: Page<TaskDocument> = try await service.get(
-                        ServiceRequest("GET", path).ofClient()
+                    let page = try await service.tasks(
+                        ofSession: configuration.identifier,
+                        states: Self.outstandingStates,
+                        after: cursor
                     )
                     cursor = page.nextCursor
                     await registry.awaitSubmissions()
@@ -90,7 +89,7 @@ extension TransferSession {
     private static let outstandingStates = [
         "suspended", "scheduled", "waiting_to_begin", "queued", "running", "waiting_for_retry",
         "waiting_for_connectivity", "waiting_for_authentication",
-    ].joined(separator: ",")
+    ]
 
     /// The session's events since this process first used it, each as it happens.
     public var events: TransferEvents {
@@ -115,8 +114,8 @@ extension TransferSession {
     /// Takes over the tasks of the session that no process has, ended or not: those of an earlier
     /// process of this program.
     ///
-    /// A task without a `taskDescription` cannot be taken over. Each other one is followed from then
-    /// on, and its lease is renewed until ``close()``. The delegate is told of those that have
+    /// A task without a `taskDescription` cannot be taken over. Each other one is followed from
+    /// then on, and its lease is renewed until ``close()``. The delegate is told of those that have
     /// ended, and, if nothing of the session was outstanding, that its events have finished. A task
     /// that has been dealt with is taken over again by the next process unless
     /// ``TransferTask/remove()`` removes it.

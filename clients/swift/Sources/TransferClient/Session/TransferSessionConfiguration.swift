@@ -46,8 +46,8 @@ public struct TransferSessionConfiguration: Sendable {
     /// Without one, as by default, the next process that reconnects takes them at once, also while
     /// this one runs.
     public var owner: String?
-    /// The time after which this process's tasks can be taken by another process, once this one renews
-    /// its lease no more; whole seconds, 1 second to 24 hours.
+    /// The time after which this process's tasks can be taken by another process, once this one
+    /// renews its lease no more; whole seconds, 1 second to 24 hours.
     public var leaseDuration: Duration = .seconds(60)
 
     private init(_ kind: Kind, _ identifier: String) {
@@ -104,7 +104,5 @@ extension TransferSessionConfiguration {
 
 extension Duration {
     /// The time in seconds.
-    var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
+    var seconds: Double { self / .seconds(1) }
 }

@@ -23,7 +23,8 @@ struct BodySender: Sendable {
             do throws(TransferError) {
                 return try await send(from: offset, of: size)
             } catch  where isRepeated && error.problem?.code == .bodyNotExpected {
-                return try await completed()
+                // An earlier request has brought all of its bytes.
+                return try await service.task(taskID)
             } catch {
                 failures += 1
                 let delay = service.retryPolicy.delay(
@@ -40,18 +41,13 @@ struct BodySender: Sendable {
             do throws(TransferError) {
                 arrived = try await arrivedBytes()
             } catch  where error.problem?.code == .bodyNotExpected {
-                return try await completed()
+                return try await service.task(taskID)
             }
             // More bytes than the file has are those of another one.
             if arrived > size { arrived = 0 }
             if arrived > offset { failures = 0 }
             offset = arrived
         }
-    }
-
-    /// Returns the task, all of whose bytes an earlier request has brought.
-    private func completed() async throws(TransferError) -> TaskDocument {
-        try await service.get(ServiceRequest("GET", APIPath.task(taskID)))
     }
 
     /// Returns the number of bytes of the file.

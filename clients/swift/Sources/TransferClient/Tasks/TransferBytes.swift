@@ -37,8 +37,8 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
         /// Returns the next part; nil at the end.
         ///
-        /// - Throws: ``TransferError`` when several requests in a row brought nothing, with the code
-        ///   `content_gone` when the file is no longer there.
+        /// - Throws: ``TransferError`` when several requests in a row brought nothing, with the
+        ///   code `content_gone` when the file is no longer there.
         public mutating func next() async throws(TransferError) -> [UInt8]? {
             while !isOver {
                 do throws(TransferError) {

@@ -12,7 +12,7 @@ public struct TransferResult: Sendable {
     init(task: TransferTask, id: String, response: TaskDocument.Response?) {
         self.task = task
         self.response = response
-        path = "\(APIPath.task(id))/content"
+        path = APIPath.content(of: id)
     }
 
     /// The bytes as they are read from the service, which resumes when a connection breaks off.

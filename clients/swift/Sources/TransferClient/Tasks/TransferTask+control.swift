@@ -60,9 +60,7 @@ extension TransferTask {
     /// Reads the task from the service.
     @discardableResult
     public func refresh() async throws(TransferError) -> TaskDocument {
-        let document: TaskDocument = try await session.service.get(
-            ServiceRequest("GET", try path())
-        )
+        let document = try await session.service.task(acceptedID())
         apply(document)
         return document
     }
@@ -82,21 +80,21 @@ extension TransferTask {
     /// Brings the bytes of an upload that was taken over from a process that could not: those of a
     /// file like the one that was submitted.
     public func sendBody(fromFile file: URL) async throws(TransferError) {
-        guard let id = taskIdentifier else { throw Self.notAccepted }
-        let sender = BodySender(service: session.service, taskID: id, file: file)
+        let sender = BodySender(service: session.service, taskID: try acceptedID(), file: file)
         let size = try await sender.size()
         expectToSend(size)
         apply(try await sender.send(size))
     }
 
     func control(_ verb: String) async throws(TransferError) {
-        let request = ServiceRequest("POST", "\(try path())/\(verb)").repeatable()
-        apply(try await session.service.get(request, as: TaskDocument.self))
+        apply(try await session.service.control(verb, task: acceptedID()))
     }
 
-    func path() throws(TransferError) -> String {
+    func path() throws(TransferError) -> String { APIPath.task(try acceptedID()) }
+
+    private func acceptedID() throws(TransferError) -> String {
         guard let id = taskIdentifier else { throw Self.notAccepted }
-        return APIPath.task(id)
+        return id
     }
 
     /// Ends a task that was never started.

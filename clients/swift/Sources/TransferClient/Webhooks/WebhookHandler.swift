@@ -21,8 +21,8 @@ public final class WebhookHandler: Sendable {
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - secrets: the subscription's secrets; during a rotation the old one and the new one. While
-    ///     there is none, the response is 503, and messages come again.
+    ///   - secrets: the subscription's secrets; during a rotation the old one and the new one.
+    ///     While there is none, the response is 503, and messages come again.
     ///   - remembered: the number of messages by whose identifiers repetitions are recognized; 0
     ///     to hand all of them to the program. They are forgotten when the process ends, so what is
     ///     done for an event should be safe to do twice.

@@ -16,7 +16,7 @@ public struct RunDocument: Codable, Sendable {
     public let launchedAt: Timestamp
     /// The time at which the run expires.
     public let deadlineAt: Timestamp
-    /// The time at which the client accepted the launch.
+    /// The time at which the service noticed that the launch was accepted.
     public var acceptedAt: Timestamp?
     /// The time of its end.
     public var endedAt: Timestamp?
@@ -28,7 +28,7 @@ public struct RunDocument: Codable, Sendable {
     public var title: String?
     /// The line below the title.
     public var subtitle: String?
-    /// The number of transfers linked to it.
+    /// The number of transfers that were linked to it, whatever has become of them.
     public let transfers: Int64
 
     /// How far the client has got.

@@ -37,7 +37,8 @@ public struct EventMessage: Codable, Sendable {
         /// The session's own identifier, absent like the one given by the client; a later session
         /// with the same identifier has another one.
         public let sessionID: String?
-        /// The number of the event in the log of its session, client or tenant, from 1 without gaps.
+        /// The number of the event in the log of its session, client or tenant, from 1 without
+        /// gaps.
         public let sequence: Int64
         /// The generation of the session.
         public let generation: Int64

@@ -1,4 +1,5 @@
-/// A reader of JSON that takes the usual forms, in one pass over the bytes and straight into values.
+/// A reader of JSON that takes the usual forms, in one pass over the bytes and straight into
+/// values.
 ///
 /// It gives no reasons: whatever is wrong, and also some forms that are right but rare, it refuses,
 /// and ``WireDecoder`` reads the text again to say what is wrong or to accept it. Whatever the

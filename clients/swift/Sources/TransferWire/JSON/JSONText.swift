@@ -2,11 +2,16 @@
 public enum JSONText {
     /// The maximum nesting of arrays and objects; the API itself needs four.
     public static let depthMax = 64
-    /// The maximum number of values in a body, or in each task of one: as many as fit into what a task
-    /// may send as JSON.
+    /// The maximum number of values in a body, or in each task of one: as many as fit into what a
+    /// task may send as JSON.
     ///
     /// An object with one member has seven bytes as a text, and eight hundred as a value.
     public static let valuesMax = 65_536
+    /// The number of digits in a row, as many as a whole number may have, that count with their
+    /// value; each further one counts as a value.
+    ///
+    /// A decoder reads as many as there are, and takes half a second for a million.
+    static let digitsOfValue = 20
 
     /// The reason why a body is refused without decoding.
     public enum Fault: Error, Equatable, Sendable {
@@ -42,6 +47,7 @@ public enum JSONText {
         var splitter = elementsMax.map { ElementSplitter(max: $0) }
         var depth = 0
         var values = 0
+        var digits = 0
         var isInString = false
         var isEscaped = false
         var previous: UInt8?
@@ -58,6 +64,8 @@ public enum JSONText {
                 }
                 continue
             }
+            digits = (0x30...0x39).contains(byte) ? digits + 1 : 0
+            if digits > digitsOfValue { values += 1 }
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0D: continue
             case 0..<0x20: throw .controlByte
@@ -74,7 +82,9 @@ public enum JSONText {
             default: break
             }
             try splitter?.next(byte, at: index, depth: depth)
-            if depth == 1, splitter?.isInArray ?? false { values = 0 }
+            // Not within an element, which may be a number.
+            let isBetween = byte == UInt8(ascii: "[") || byte == UInt8(ascii: ",")
+            if depth == 1, isBetween, splitter?.isInArray ?? false { values = 0 }
             if values > valuesMax { throw .tooManyValues }
             previous = byte
         }

@@ -60,7 +60,7 @@ extension KeyedDecodingContainer {
     }
 }
 
-// The original methods, which are still available through the protocol.
+/// The original methods, which are still available through the protocol.
 extension KeyedDecodingContainerProtocol {
     fileprivate func read(_ type: Int.Type, _ key: Key) throws -> Int {
         try decode(type, forKey: key)

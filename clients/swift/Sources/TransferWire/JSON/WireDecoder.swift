@@ -38,8 +38,8 @@ public enum WireDecoder {
         return try decoder.decode(type, from: Data(bytes))
     }
 
-    /// Returns the ranges of the elements of a body that is an array, `max` and one of too many; nil
-    /// when it is something else.
+    /// Returns the ranges of the elements of a body that is an array, `max` and one of too many;
+    /// nil when it is something else.
     static func elements(of bytes: [UInt8], max: Int) throws(Failure) -> [Range<Int>]? {
         do {
             return try JSONText.elements(of: bytes, max: max)
@@ -76,7 +76,10 @@ public enum WireDecoder {
         case .trailingComma: "The body has a comma before a closing bracket."
         case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
         case .tooManyValues:
-            "A task, or a body without tasks, has more than \(JSONText.valuesMax) values."
+            """
+            A task, or a body without tasks, has more than \(JSONText.valuesMax) values, where \
+            each digit of a number after the first \(JSONText.digitsOfValue) in a row counts as one.
+            """
         case .controlByte: "The body holds a control character that JSON wants escaped."
         }
     }

@@ -1,7 +1,7 @@
 /// The body of `/health`.
 public struct HealthDocument: Codable, Sendable {
-    /// The status: `pass`; `warn` while tasks wait for a scarce resource or the database's clock, or
-    /// while everything is paused; or `fail`.
+    /// The status: `pass`; `warn` while tasks wait for a scarce resource or the database's clock,
+    /// or while everything is paused; or `fail`.
     public let status: String
     /// The version of the program.
     public let version: String

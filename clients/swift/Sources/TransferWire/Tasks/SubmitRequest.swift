@@ -6,9 +6,9 @@ public enum SubmitRequest {
     /// Reads a body task by task, and keeps only what `take` makes of them: JSON that a task is to
     /// send needs up to a hundred times as much memory as a value as it does as text.
     ///
-    /// `begin` is told whether the body is an array, and makes the value for `take`, which gets each
-    /// task with its index; errors have their places within the task. When a task does not have a
-    /// usual form, both are called again from the beginning.
+    /// `begin` is told whether the body is an array, and makes the value for `take`, which gets
+    /// each task with its index; errors have their places within the task. When a task does not
+    /// have a usual form, both are called again from the beginning.
     public static func read<Value>(
         json bytes: [UInt8],
         begin: (_ isBatch: Bool) -> Value,

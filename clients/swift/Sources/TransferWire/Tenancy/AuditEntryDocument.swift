@@ -2,7 +2,8 @@
 public struct AuditEntryDocument: Codable, Sendable {
     /// The time at which the entry was recorded.
     public let recordedAt: Timestamp
-    /// The identifier of the key, or the user who ran a command; absent for a request without a key.
+    /// The identifier of the key, or the user who ran a command; absent for a request without a
+    /// key.
     public let actor: String?
     /// The identifier of the tenant; only where entries of all tenants are listed.
     public let tenant: String?

@@ -10,13 +10,14 @@ public struct TenantDocument: Codable, Sendable {
     public let requestsPerSecondMax: Int?
     /// The maximum rate of all running tasks together in bytes per second.
     public let totalBytesPerSecondMax: Int64?
-    /// The maximum number of bytes of results and of bodies brought for uploads.
+    /// The maximum number of bytes of results, of bodies brought for uploads, and of kept parts.
     public let storedBytesMax: Int64?
     /// The maximum number of bytes that running tasks have to move.
     public let inFlightBytesMax: Int64?
     /// Whether its keys may use the hooks for tests.
     public let isForTests: Bool
-    /// The bytes of the results of completed tasks, and of bodies brought for uploads.
+    /// The bytes of the results of completed tasks, of bodies brought for uploads, and of kept
+    /// parts.
     public let storedBytes: Int64
     /// The bytes that running tasks have to move, as far as is known.
     public let inFlightBytes: Int64

@@ -1,7 +1,7 @@
-/// The pace of a subscription with a rate limit, which decides when its next message may be sent.
+/// The rate of a subscription with a rate limit, which decides when its next message may be sent.
 ///
 /// Messages are spread evenly rather than sent in bursts. A pure value: time is an argument.
-struct DeliveryPace {
+struct DeliveryRate {
     /// The time at which a message that asks now may be sent.
     private(set) var next: ContinuousClock.Instant
 

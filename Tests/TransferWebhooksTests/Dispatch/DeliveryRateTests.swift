@@ -2,20 +2,20 @@ import Testing
 
 @testable import TransferWebhooks
 
-@Suite struct DeliveryPaceTests {
+@Suite struct DeliveryRateTests {
     private let start = ContinuousClock.now
 
     @Test func spreadsMessagesEvenly() {
-        var pace = DeliveryPace(from: start)
-        let waits = (0..<4).map { _ in pace.wait(messagesPerSecond: 10, at: start) }
+        var rate = DeliveryRate(from: start)
+        let waits = (0..<4).map { _ in rate.wait(messagesPerSecond: 10, at: start) }
         #expect(waits == [.zero, .milliseconds(100), .milliseconds(200), .milliseconds(300)])
     }
 
     @Test func neverMakesUpForAPause() {
-        var pace = DeliveryPace(from: start)
-        _ = pace.wait(messagesPerSecond: 10, at: start)
+        var rate = DeliveryRate(from: start)
+        _ = rate.wait(messagesPerSecond: 10, at: start)
         let later = start + .seconds(60)
-        let waits = (0..<2).map { _ in pace.wait(messagesPerSecond: 10, at: later) }
+        let waits = (0..<2).map { _ in rate.wait(messagesPerSecond: 10, at: later) }
         #expect(waits == [.zero, .milliseconds(100)])
     }
 }

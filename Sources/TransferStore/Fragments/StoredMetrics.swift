@@ -4,7 +4,7 @@ import TransferModel
 ///
 /// Each value is known by its place, and one that is missing at the end reads as zero or nil: a new
 /// one is added behind the others of its kind, and no row has to be rewritten.
-enum StoredMeasurements {
+enum StoredMetrics {
     static func text(of metrics: AttemptMetrics) -> String {
         // Bytes: adding texts to a text was a seventh of what Swift does for a claim and an end.
         var text: [UInt8] = []

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// The text that measurements of an attempt are stored as.
-@Suite struct StoredMeasurementsTests {
+@Suite struct StoredMetricsTests {
     @Test func eachNumberAndWordComesBack() throws {
         var metrics = AttemptMetrics()
         // What was measured is kept, also where it makes no sense.
@@ -17,7 +17,7 @@ import TransferModel
         metrics.isConnectionReused = true
         metrics.httpVersion = "2"
         metrics.localAddress = "::1"
-        let text = StoredMeasurements.text(of: metrics)
+        let text = StoredMetrics.text(of: metrics)
         #expect(
             text == """
                 -1234567 0 0 0 0 0 0 10 -9223372036854775808 0 0 9223372036854775807 7 1 200 0 0 1\u{20}
@@ -26,6 +26,6 @@ import TransferModel
                 ::1
                 """
         )
-        #expect(try StoredMeasurements.metrics(text) == metrics)
+        #expect(try StoredMetrics.metrics(text) == metrics)
     }
 }

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Hummingbird
 import TransferModel
 
 /// The paths of the API with their methods and scopes, to distinguish an unknown path from a wrong
@@ -32,17 +31,15 @@ struct RouteTable: Sendable {
     /// The entries by their number of segments.
     private var entries: [Int: [Entry]] = [:]
 
-    init(_ routes: [Router<APIContext>.RouteDescription]) {
-        for (path, routes) in Dictionary(grouping: routes, by: { $0.path.description }) {
+    init(_ routes: [APIRouter.Route]) {
+        for (path, routes) in Dictionary(grouping: routes, by: \.path) {
             let segments = Self.segments(of: path).map { segment in
                 segment.first == UInt8(ascii: "{") ? nil : Array(segment)
             }
             var scopes: [String: KeyScope] = [:]
-            for method in routes.map(\.method.rawValue) {
-                scopes[method] = RouteScopes.scope(method, path)
-            }
+            for route in routes { scopes[route.method.rawValue] = route.scope }
             var methods = Set(routes.map(\.method.rawValue))
-            var queries = methods.filter { RouteQueries.routes.contains("\($0) \(path)") }
+            var queries = Set(routes.filter(\.hasQuery).map(\.method.rawValue))
             if methods.contains("GET") {
                 methods.insert("HEAD")
                 scopes["HEAD"] = scopes["GET"]

@@ -20,14 +20,14 @@ package struct Inspection: Sendable {
         case unequalCount(CountDifference)
     }
 
-    /// The counts of what was inspected, found and mended.
+    /// The counts of what was inspected, found and repaired.
     package struct Summary: Sendable {
         /// The number of results inspected.
         package fileprivate(set) var results = 0
         /// The number of discrepancies found.
         package fileprivate(set) var found = 0
-        /// The number of discrepancies mended.
-        package fileprivate(set) var mended = 0
+        /// The number of discrepancies repaired.
+        package fileprivate(set) var repaired = 0
     }
 
     /// The number of rows read at once.
@@ -44,26 +44,26 @@ package struct Inspection: Sendable {
         files = try ContainerSweeper(container, logger: logger)
     }
 
-    /// Inspects everything once, and mends what can be mended if it `isMending`.
+    /// Inspects everything once, and repairs what it can if it is to.
     ///
     /// - Parameters:
-    ///   - isMending: whether anything may be changed.
+    ///   - repairs: whether anything may be changed.
     ///   - report: receives each finding.
-    /// - Returns: the counts of what was inspected, found and mended.
+    /// - Returns: the counts of what was inspected, found and repaired.
     /// - Throws: `StoreError` or `StorageError` when it could not inspect something.
     package func run(
-        isMending: Bool,
+        repairs: Bool,
         _ report: @Sendable (Finding) throws -> Void
     ) async throws -> Summary {
         var summary = Summary()
-        try await inspectCounts(isMending: isMending, &summary, report)
-        try await inspectResults(isMending: isMending, &summary, report)
-        try await inspectFiles(isMending: isMending, &summary, report)
+        try await inspectCounts(repairs: repairs, &summary, report)
+        try await inspectResults(repairs: repairs, &summary, report)
+        try await inspectFiles(repairs: repairs, &summary, report)
         return summary
     }
 
     private func inspectCounts(
-        isMending: Bool,
+        repairs: Bool,
         _ summary: inout Summary,
         _ report: (Finding) throws -> Void
     ) async throws {
@@ -73,27 +73,27 @@ package struct Inspection: Sendable {
             let page = try await stores.verification.unequalCounts(
                 after: position,
                 limit: Self.sessionsMax,
-                isMending: isMending
+                repairs: repairs
             )
             position = page.position
             differences = page.differences
             if position == nil {
-                // After the last session, whose counts are right by now if they could be mended.
+                // After the last session, whose counts are right by now if they could be repaired.
                 differences += try await stores.verification.unequalTenantCounts(
-                    isMending: isMending
+                    repairs: repairs
                 )
-                differences += try await stores.verification.unequalTotals(isMending: isMending)
+                differences += try await stores.verification.unequalTotals(repairs: repairs)
             }
             for difference in differences {
                 summary.found += 1
-                if isMending, difference.isMendable { summary.mended += 1 }
+                if repairs, difference.isRepairable { summary.repaired += 1 }
                 try report(.unequalCount(difference))
             }
         } while position != nil
     }
 
     private func inspectResults(
-        isMending: Bool,
+        repairs: Bool,
         _ summary: inout Summary,
         _ report: (Finding) throws -> Void
     ) async throws {
@@ -114,8 +114,8 @@ package struct Inspection: Sendable {
                 summary.found += 1
                 try report(isThere ? .contentFound(result) : .contentGone(result))
             }
-            if isMending, !gone.isEmpty || !found.isEmpty {
-                summary.mended += try await stores.verification.markResults(
+            if repairs, !gone.isEmpty || !found.isEmpty {
+                summary.repaired += try await stores.verification.markResults(
                     gone: gone,
                     found: found
                 )
@@ -126,7 +126,7 @@ package struct Inspection: Sendable {
     /// Inspects files by the rule of ``Pruner``; while no instance is alive nobody writes, and no
     /// file is too young.
     private func inspectFiles(
-        isMending: Bool,
+        repairs: Bool,
         _ summary: inout Summary,
         _ report: (Finding) throws -> Void
     ) async throws {
@@ -142,7 +142,7 @@ package struct Inspection: Sendable {
                     try report(.fileOfNobody(tenant, path: String(path)))
                 }
                 summary.found += places.count
-                if isMending { summary.mended += await files.remove(places) }
+                if repairs { summary.repaired += await files.remove(places) }
             }
         }
     }

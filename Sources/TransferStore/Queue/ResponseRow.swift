@@ -1,8 +1,8 @@
 import TransferModel
 
-/// The origin's responses that no pending rename holds; a table of their own, because few ends have
-/// one.
-struct ResponseColumns {
+/// An origin's response that no pending rename holds, as a row for `unnest`: a table of its own,
+/// because few ends have one.
+struct ResponseRow {
     let place: Int64
     let httpStatus: Int16
     let responseHead: String

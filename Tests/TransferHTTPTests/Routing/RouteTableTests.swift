@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Testing
+import TransferModel
 
 @testable import TransferHTTP
 
@@ -8,15 +9,14 @@ import Testing
     /// Whatever the order in which routes are added or kept, the table knows a path as the router
     /// does: by the segment itself before a parameter, from left to right.
     @Test func ofTwoPathsThatFitTheLiteralOneIsMeant() {
-        let router = Router(context: APIContext.self)
-        func add(_ path: String, _ method: HTTPRequest.Method) {
-            router.on(RouterPath(path), method: method) { _, _ in HTTPResponse.Status.ok }
-        }
+        let router = APIRouter()
         for number in 0..<16 {
-            add("/p\(number)/{id}", .delete)
-            add("/p\(number)/all", .put)
-            add("/q\(number)/{id}/all", .delete)
-            add("/q\(number)/all/{id}", .put)
+            for path in ["/p\(number)/{id}", "/q\(number)/{id}/all"] {
+                router.delete(path, scope: .control) { _, _ in HTTPResponse.Status.ok }
+            }
+            for path in ["/p\(number)/all", "/q\(number)/all/{id}"] {
+                router.put(path, scope: .control) { _, _ in HTTPResponse.Status.ok }
+            }
         }
         let table = RouteTable(router.routes)
         for number in 0..<16 {
@@ -31,9 +31,9 @@ import Testing
 
     /// The router leaves empty segments out, and would take the path for another one.
     @Test func aPathWithAnEmptySegmentIsUnknown() {
-        let router = Router(context: APIContext.self)
+        let router = APIRouter()
         for path in ["/", "/p", "/p/{id}", "/p/{id}/all"] {
-            router.on(RouterPath(path), method: .get) { _, _ in HTTPResponse.Status.ok }
+            router.get(path, scope: .read) { _, _ in HTTPResponse.Status.ok }
         }
         let table = RouteTable(router.routes)
         for path in ["/", "/p", "/p/1", "/p/1/all"] { #expect(table.entry(of: path) != nil) }
