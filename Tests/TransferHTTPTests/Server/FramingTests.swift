@@ -27,6 +27,8 @@ import TransferWire
         "GET /livez HTTP/1.1\r\nHost: a, b\r\n\r\n",
         "GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n",
         "GET /livez HTTP/1.1\r\nHost: me@a\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost: a\tb\r\n\r\n",
         "GET /livez HTTP/1.1\r\nHost : a\r\n\r\n",
         "GET /livez HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX: \u{0}\r\n\r\n",
