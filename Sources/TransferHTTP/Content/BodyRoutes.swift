@@ -58,12 +58,16 @@ struct BodyRoutes: Sendable {
         guard range.isComplete(at: body.size) else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
+        let brought = body.size
         do {
             try await check(body, request.headers, isWhole: range.start == 0)
             try await container.run(on: threads) { try body.sync() }
         } catch {
             // What was thrown away takes no room.
-            if body.size == 0 { try await stores.stagedBodies.forget([id]) }
+            if body.size == 0 {
+                staged.added(-brought, of: tenant)
+                try await stores.stagedBodies.forget([id])
+            }
             throw error
         }
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {

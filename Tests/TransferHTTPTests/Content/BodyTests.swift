@@ -19,7 +19,7 @@ import TransferWire
     static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
     static let total = bytes.count
 
-    private static let task =
+    static let task =
         #"{"kind": "upload", "url": "http://o.example/", "upload": {"staged": true}}"#
 
     static func run(
