@@ -69,8 +69,8 @@ package struct PartialDownload: Equatable, Sendable {
         let isSameBoot = bootID == self.bootID
         guard isSegmented, var ranges else {
             let isSizeTrusted = isSameBoot && !isSegmented
-            // Of ranges with holes, the durable bytes are no front.
-            let hasHoles = self.ranges?.ranges.count ?? 0 > 1
+            // Of ranges with holes, or without the first byte, the durable bytes are no front.
+            let hasHoles = self.ranges.map { $0.prefixCount < $0.count } ?? false
             guard isSizeTrusted || !hasHoles else { return ByteRangeSet() }
             let trusted = isSizeTrusted ? size : min(size, bytesDurable)
             return ByteRangeSet(0..<max(0, min(trusted, bytesTotal - 1)))

@@ -160,6 +160,11 @@ import TransferModel
         #expect(bytes == ByteRangeSet(0..<usable))
     }
 
+    @Test func rangesWithoutTheStartAreNoFront() {
+        let partial = Self.partial(ranges: ByteRangeSet(500..<900), durable: 400)
+        #expect(partial.rangesUsable(size: 1000, isSegmented: false, bootID: UUID()).isEmpty)
+    }
+
     @Test func ofAWholeFileTheLastByteIsAskedForAgain() {
         let partial = Self.partial(ranges: ByteRangeSet(0..<1000), durable: 0)
         let bytes = partial.rangesUsable(size: 1000, isSegmented: true, bootID: Self.boot)
