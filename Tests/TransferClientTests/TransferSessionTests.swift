@@ -222,6 +222,23 @@ import TransferWire
         #expect(returned.map(\.target) == ["/v1/leases/lease"])
     }
 
+    @Test func sendsTimesAsTheyWereGiven() async throws {
+        let service = FakeService()
+        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
+        configuration.timeoutIntervalForResource = .seconds(3599)
+        configuration.timeoutIntervalForRequest = .milliseconds(1118)
+        let session = TransferSession(
+            configuration: configuration,
+            service: service.transport.service()
+        )
+        session.downloadTask(with: "a").resume()
+        await service.submissionIsAnswered()
+        try await session.close()
+        let text = service.transport.requests.first { $0.method == "PUT" }?.text ?? ""
+        #expect(text.contains(#""timeout_for_resource":3599"#) && !text.contains("3599.0000"))
+        #expect(text.contains(#""timeout_for_request":1.118"#) && !text.contains("1.1180"))
+    }
+
     @Test func ownsWhatItSubmitsIfItHasAName() async throws {
         let service = FakeService()
         var configuration = TransferSessionConfiguration.background(withIdentifier: "s")

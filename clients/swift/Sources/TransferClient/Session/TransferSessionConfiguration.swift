@@ -103,6 +103,11 @@ extension TransferSessionConfiguration {
 }
 
 extension Duration {
-    /// The time in seconds.
-    var seconds: Double { self / .seconds(1) }
+    /// The time in seconds, to the millisecond, as it was given.
+    ///
+    /// The quotient of two durations is not: 3599 seconds by one second is 3599.0000000000005.
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return (Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000_000)) / 1000
+    }
 }

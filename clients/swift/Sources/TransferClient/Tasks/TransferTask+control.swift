@@ -41,10 +41,9 @@ extension TransferTask {
 
     /// Returns a failed or cancelled task to the queue; downloads fetch only the missing bytes.
     public func retry() async throws(TransferError) {
-        let path = try path()
+        let id = try acceptedID()
         let document = try await session.registering { () async throws(TransferError) in
-            let request = ServiceRequest("POST", "\(path)/retry").repeatable()
-            let document = try await session.service.get(request, as: TaskDocument.self)
+            let document = try await session.service.control("retry", task: id)
             reopen()
             return (document, [self])
         }

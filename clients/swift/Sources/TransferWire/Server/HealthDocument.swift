@@ -1,7 +1,8 @@
 /// The body of `/health`.
 public struct HealthDocument: Codable, Sendable {
     /// The status: `pass`; `warn` while tasks wait for a scarce resource or the database's clock,
-    /// or while everything is paused; or `fail`.
+    /// while everything is paused, or while the database is full, or fails to give out or to end
+    /// tasks; or `fail`.
     public let status: String
     /// The version of the program.
     public let version: String
