@@ -114,7 +114,7 @@ extension AbandonedPart {
     /// The places at which the file may be.
     package var places: [Container.Place] {
         let own = ResultLocation.partPath(of: task, destination: destination, fence: fence)
-        return ([own] + [sourcePath].compactMap(\.self)).map { Container.Place($0, tenant: tenant) }
+        return [own, sourcePath].compactMap(\.self).map { Container.Place($0, tenant: tenant) }
     }
 }
 

@@ -359,7 +359,7 @@ import TransferTestSupport
     @Test func aLongLogIsSetAsideAtTheNextStart() async throws {
         try await withDirectory { directory in
             let log = ClusterLayout(directory: directory).log
-            let size: off_t = (16 << 20) + 1
+            let size = ClusterServer.logByteCountMax + 1
             await (try start(directory)).stop()
             #expect(truncate(log, size) == 0)
             await (try start(directory)).stop()

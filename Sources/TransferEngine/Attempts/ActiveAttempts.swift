@@ -272,15 +272,16 @@ final class ActiveAttempts: Sendable {
         at instant: ContinuousClock.Instant = .now
     ) -> ProgressReport {
         state.withLock { state in
-            var news: [Slot.News] = []
+            var progress: [AttemptProgress] = []
+            var resumptions: [Resumption] = []
+            var heard: [TaskClaim] = []
             for fence in state.slots.keys {
-                if let other = state.slots[fence]?.takeNews(at: instant) { news.append(other) }
+                guard let news = state.slots[fence]?.takeNews(at: instant) else { continue }
+                if let change = news.progress { progress.append(change) }
+                if let resumption = news.resumption { resumptions.append(resumption) }
+                if let claim = news.heard { heard.append(claim) }
             }
-            return ProgressReport(
-                progress: news.compactMap(\.progress),
-                resumptions: news.compactMap(\.resumption),
-                heard: news.compactMap(\.heard)
-            )
+            return ProgressReport(progress: progress, resumptions: resumptions, heard: heard)
         }
     }
 

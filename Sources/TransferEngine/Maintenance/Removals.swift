@@ -18,7 +18,7 @@ package struct Removals: Sendable {
     /// The time for which nothing is removed by a clock that was set ahead.
     static let clockPatience: Duration = .seconds(3600)
 
-    /// The latest date that the database's clock can show to those; nil before it was read.
+    /// The latest date that ``clock`` believes of the database's; nil before it was read.
     package var latestDate: Date? { clock.latest }
 
     /// Creates signals that are not set, and a clock that was not read.

@@ -75,14 +75,12 @@ import TransferTestSupport
             }
         }
         #expect(try await fixture.task(all[2]).attempt == 1)
-        let key = theirs.sealingKeyName.map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }
+        let key = theirs.sealingKeyName.hexadecimal
         for id in all.prefix(2) {
             let task = try await fixture.task(id)
             #expect(task.attempt == 0)
             #expect(task.failure?.code == .credentialUnusable)
-            #expect(task.failure?.message.contains("SHA-256 starts with \(key.joined())") == true)
+            #expect(task.failure?.message.contains("SHA-256 starts with \(key)") == true)
         }
     }
 

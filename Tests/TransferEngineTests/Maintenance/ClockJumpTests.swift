@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -59,11 +60,23 @@ import TransferTestSupport
         // The clock shows twenty minutes more than when it was read last.
         let jumped = SharedDatabaseClock(patience: .seconds(600))
         _ = jumped.note(Date() - 1200, asked: .now)
-        #expect(try await turn(jumped) == .background)
         let latest = try #require(jumped.latest)
+        #expect(try #require(try await stores.timers.untilNextTimer(notAfter: latest)) > .zero)
+        // Something else is due, so that the watcher looks at all kinds.
+        _ = try await aside.execute(
+            """
+            INSERT INTO timer (subject, kind, tenant_id, due_at)
+            VALUES (gen_random_uuid(), 'request', \(tenant.uuid), now() - interval '1 day')
+            """
+        )
+        #expect(try await turn(jumped) == .background)
         #expect(try await stores.timers.advanceClients(notAfter: latest) == 0)
         #expect(try await stores.timers.advanceRuns(notAfter: latest) == 0)
         #expect(try await stores.timers.dueRequests(notAfter: latest).isEmpty)
+        // What is due by a time is judged by it.
+        let earlier = Date() - 300
+        let due = try await stores.timers.dueRequests(notAfter: earlier)
+        #expect(due.map { $0.facts.now <= earlier + 1 } == [true])
         #expect(try await stores.runs.run(run.id, of: tenant)?.state == .launched)
         // One that was not read yet is believed.
         #expect(try await turn(SharedDatabaseClock(patience: .seconds(600))) == .suspended)

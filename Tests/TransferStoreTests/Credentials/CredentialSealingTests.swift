@@ -31,7 +31,7 @@ import TransferTestSupport
             let text: String = try row.decode("text")
             #expect(!text.contains(Self.secret))
             // PostgreSQL shows bytes in hexadecimal.
-            #expect(!text.contains(Self.secret.utf8.map { String($0, radix: 16) }.joined()))
+            #expect(!text.contains(Self.secret.utf8.hexadecimal))
         }
     }
 
@@ -155,6 +155,27 @@ import TransferTestSupport
         }
         // Its owner replaces it.
         _ = try await refreshed("login", .oauth2RefreshToken(endpoint), for: [Self.origin])
+    }
+
+    @Test(
+        arguments: [
+            (.basic(username: "me"), "username"), (.header(name: "x-key"), "name"),
+            (.clientCertificate(pem: "a"), "certificate"),
+        ] as [(Credential.Form, String)]
+    )
+    func aSecretDoesNotOpenInAnotherForm(form: Credential.Form, member: String) async throws {
+        let id = try await put("login", form, [Self.origin]).id
+        #expect(try await stores.credentials.storedCredential(id) != nil)
+        let changed = try await fixture.aside.execute(
+            """
+            UPDATE credential SET form = jsonb_set(form, ARRAY[\(member)], '"another"', false)
+            WHERE form ? \(member) RETURNING id
+            """
+        )
+        #expect(changed.count == 1)
+        await #expect(throws: StoreError.self) {
+            try await stores.credentials.storedCredential(id)
+        }
     }
 
     @Test func anAccessTokenDoesNotOpenForOtherOrigins() async throws {

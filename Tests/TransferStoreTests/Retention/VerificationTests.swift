@@ -54,7 +54,7 @@ import TransferTestSupport
     }
 
     @Test(arguments: corruptions.indices)
-    func anUnequalCountIsListedAndMended(number: Int) async throws {
+    func anUnequalCountIsListedAndRepaired(number: Int) async throws {
         let fixture = try await StoreFixture()
         try await fill(fixture)
         let (name, statement) = Self.corruptions[number]

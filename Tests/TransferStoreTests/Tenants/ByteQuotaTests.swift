@@ -203,6 +203,23 @@ import TransferTestSupport
         #expect(try await stored() == 0)
     }
 
+    @Test func ofManyKeptPartsTheLargestCount() async throws {
+        let fixture = try await StoreFixture()
+        let most = Int64(TenantStore.keptPartsMax)
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO resume_data (
+                id, tenant_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                validator)
+            SELECT gen_random_uuid(), \(fixture.tenant.uuid), k, gen_random_uuid(),
+                gen_random_uuid(), CASE k WHEN 1 THEN 1 ELSE 1000 END, 1000, 'v1'
+            FROM generate_series(1, \(most + 1)) k
+            """
+        )
+        let storage = try await fixture.stores.tenants.storage(of: fixture.tenant)
+        #expect(storage.storedBytes == 1000 * most)
+    }
+
     @Test func aLimitOfRunningTasksIsTold() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2)

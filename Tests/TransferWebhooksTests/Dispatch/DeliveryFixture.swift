@@ -138,6 +138,7 @@ final class DeliveryFixture: Sendable {
             waits: Array(repeating: .milliseconds(10), count: 100)
         ),
         health: DeliveryHealth = .unfailing,
+        latestDate: @escaping @Sendable () -> Date? = { nil },
         egress: EgressGuard = EgressGuard { _ in true },
         _ change: (inout DeliveryBounds) -> Void = { _ in },
         whileStopping: @Sendable () -> Void = {},
@@ -159,6 +160,7 @@ final class DeliveryFixture: Sendable {
             linkBase: "https://transfer.test",
             version: "1.2.3",
             now: Self.tickingClock(),
+            latestDate: latestDate,
             logger: log.logger
         )
         let group = ServiceGroup(services: [dispatcher], logger: log.logger)

@@ -69,6 +69,23 @@ struct WebhookDispatcherFailureTests {
         #expect(fixture.receiver.received().count <= health.failuresMax + inFlightMax)
     }
 
+    /// An hour, here.
+    @Test func aClockThatWasSetAheadDisablesNothing() async throws {
+        let fixture = try await DeliveryFixture()
+        var health = DeliveryHealth()
+        (health.failuresMax, health.disabledAfter) = (1, .zero)
+        try await fixture.subscribe(answers: [.status(500)])
+        try await fixture.happen(1)
+        let latest = Date() - 3600
+        try await fixture.withDispatcher(health: health, latestDate: { latest }) { _ in
+            _ = try await fixture.receiver.messages(2)
+        }
+        let disabled: Query = """
+            SELECT count(*) AS count FROM subscription WHERE disabled_at IS NOT NULL
+            """
+        #expect(try await fixture.count(disabled) == 0)
+    }
+
     @Test func countsTriesAndForgetsThemAfterASuccess() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe(answers: [.status(500), .status(500), .status(204)])
