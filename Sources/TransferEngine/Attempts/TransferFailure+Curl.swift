@@ -26,10 +26,7 @@ extension TransferFailure {
                 "The server and this service cannot agree on TLS: a version, a cipher or a certificate."
             )
         case .clientCertificateUnusable:
-            self.init(
-                .credentialUnusable,
-                "The client certificate or its private key cannot be used."
-            )
+            self.init(.credentialUnusable, "The client certificate or private key cannot be used.")
         case .tlsHandshake:
             self.init(.connectionLost, "The TLS handshake broke off.")
         case .timedOut(.connect):
