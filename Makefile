@@ -33,7 +33,7 @@ run: setup ## run the service on 127.0.0.1:8080 until Ctrl-C; PORT=… for anoth
 key: ## print the API key of `make run`
 	@.ci/serve --key
 
-env: ## print the variables of `make run` and transferctl: eval "$$(make -s env)"
+env: ## print the variables of `make run` and transferctl: eval "$(make -s env)"
 	@.ci/serve --env $(CURDIR)/$(PRODUCTS)
 
 test: ## run all tests; they start their own PostgreSQL

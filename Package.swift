@@ -118,7 +118,7 @@ let package = Package(
         // A private PostgreSQL cluster in the data directory.
         .target(
             name: "EmbeddedPostgres",
-            dependencies: ["ChildProcess", "CLinux", logging],
+            dependencies: ["ChildProcess", "CLinux", "PollLoop", logging],
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.
@@ -320,7 +320,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TransferctlTests",
-            dependencies: ["transferctl", client, wire, argumentParser],
+            dependencies: ["transferctl", client, wire, argumentParser, "TransferTestSupport"],
             swiftSettings: swiftSettings
         ),
         testTarget(

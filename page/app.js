@@ -128,7 +128,9 @@ class TransferSignIn extends HTMLElement {
             h("label", { for: "key" }, "API key"),
             key,
             h("p", { id: "key-help", class: "quiet" },
-                "Kept until this tab is closed, and sent to this service alone."),
+                "Operators make keys with ", h("code", null, "transferd keys create"), "; ",
+                h("code", null, "make key"), " prints that of ", h("code", null, "make run"), ". ",
+                "It is kept until this tab is closed, and sent to this service alone."),
             problem,
             h("button", { type: "submit", class: "primary" }, "Sign in"),
         );

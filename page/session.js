@@ -62,7 +62,7 @@ class TransferSession extends View {
         if (!isAddressable(this.#identifier)) throw new Error("Browsers cannot ask for this name.");
         this.#pages.define({
             label: "Tasks",
-            none: "No tasks in these states.",
+            none: "No such tasks.",
             key: (task) => task.id,
             limit: rowsMax,
             read: (cursor, limit) => this.#read(cursor, limit),
@@ -281,7 +281,7 @@ class TransferSession extends View {
             { class: "filter", role: "search" },
             h("label", { for: "state" }, "State"), this.#state,
             h("label", { for: "order" }, "Order"), this.#order,
-            h("label", { for: "string" }, "Client string"), this.#string,
+            h("label", { for: "string" }, "Client string is"), this.#string,
         );
         form.addEventListener("submit", (event) => event.preventDefault());
         return form;

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode) {
@@ -53,6 +54,14 @@ int64_t clinux_mount_of(int descriptor) {
 int clinux_open_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int clinux_syncfs(int descriptor) { return syncfs(descriptor); }
+
+int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t size) {
+    return fsetxattr(descriptor, name, value, size, 0);
+}
+
+ssize_t clinux_attribute(int descriptor, const char *name, void *value, size_t size) {
+    return fgetxattr(descriptor, name, value, size);
+}
 
 int clinux_start_writeback(int descriptor, off_t offset, off_t length) {
     return sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);

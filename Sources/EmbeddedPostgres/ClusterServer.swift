@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PollLoop
 
 /// Creates, starts, takes over and stops the server; every call blocks.
 final class ClusterServer: Sendable {
@@ -141,6 +142,7 @@ final class ClusterServer: Sendable {
 
     private func launch(_ logger: Logger) throws(EmbeddedPostgresError) {
         var settings = settings
+        settings.fit(memoryBytes: Memory.bytes)
         if let diskBytes, let logFileBytes {
             settings.fit(diskBytes: diskBytes, logFileBytes: logFileBytes)
         }

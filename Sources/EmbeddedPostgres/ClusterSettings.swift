@@ -36,6 +36,25 @@ struct ClusterSettings: Sendable {
         prefer("\(max(bytes / 2, 2 * logFileBytes) >> 20)MB", for: "min_wal_size")
     }
 
+    /// Bounds what the server keeps in memory by what there is of it, unless the caller has said
+    /// otherwise.
+    ///
+    /// Buffers that have filled are never given back, and beyond the limit of a container the
+    /// kernel kills the server again and again. `work_mem` stays, because plans hang on it, and so
+    /// do connections, of which an instance opens a dozen whatever their maximum.
+    mutating func fit(memoryBytes: Int64) {
+        let bytes = max(memoryBytes / Self.buffersPart, Self.buffersBytesMin)
+        guard bytes < Self.buffersBytesMax else { return }
+        prefer("\(bytes >> 20)MB", for: "shared_buffers")
+        // Each of three vacuums may take as much; 64 MB by default, where the buffers have 256.
+        prefer("\(bytes >> 22)MB", for: "maintenance_work_mem")
+    }
+
+    private static let buffersPart: Int64 = 4
+    private static let buffersBytesMin: Int64 = 32 << 20
+    /// As ``defaults`` have it.
+    private static let buffersBytesMax: Int64 = 256 << 20
+
     private static let logPart: Int64 = 16
     private static let logBytesMin: Int64 = 16 << 20
     /// As ``defaults`` have it.

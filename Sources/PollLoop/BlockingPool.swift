@@ -4,25 +4,71 @@ import Synchronization
 ///
 /// Every call belongs to a key. Keys take turns, and no key has more than a fixed multiple of the
 /// threads that are free (dynamic thresholds, Choudhury and Hahne 1998): the calls of some keys may
-/// hang as long as they like, and the last thread is for a key that has none. The queues have no
-/// limit of their own: callers add only as many calls as they have slots.
+/// hang as long as they like, and the last thread is for a key that has none. The parts of a key
+/// share what it may have in the same way. The queues have no limit of their own: callers add only
+/// as many calls as they have slots.
 package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     private typealias Work = @Sendable () -> Void
+
+    /// The work of one key, by its parts.
+    private struct Use {
+        /// The number of threads that work for each part; none of the counts is zero.
+        var busy: [Key: Int] = [:]
+        /// The waiting work of each part, the oldest first; none of the queues is empty.
+        var waiting: [Key: [Work]] = [:]
+        /// The parts of `waiting`, in the order of their turns.
+        var turns: [Key] = []
+
+        var threads: Int { busy.values.reduce(0, +) }
+        /// The number of calls that wait.
+        var calls: Int { waiting.values.reduce(0) { $0 + $1.count } }
+
+        mutating func add(_ work: @escaping Work, of part: Key) {
+            if waiting[part] == nil { turns.append(part) }
+            waiting[part, default: []].append(work)
+        }
+
+        /// Takes the oldest work of the part at a place in `turns`, which then works.
+        mutating func take(at place: Int) -> (part: Key, work: Work)? {
+            let part = turns.remove(at: place)
+            guard let work = waiting[part]?.removeFirst() else { return nil }
+            if waiting[part]?.isEmpty ?? true {
+                waiting[part] = nil
+            } else {
+                turns.append(part)
+            }
+            busy[part, default: 0] += 1
+            return (part, work)
+        }
+
+        mutating func end(of part: Key) {
+            let rest = busy[part, default: 0] - 1
+            busy[part] = rest > 0 ? rest : nil
+        }
+    }
 
     private struct State {
         /// The threads without work.
         var idle: [PollLoop]
         var threads: [PollLoop]
-        /// The number of threads that work for each key; none of the counts is zero.
-        var busy: [Key: Int] = [:]
-        /// The waiting work of each key, the oldest first; none of the queues is empty.
-        var waiting: [Key: [Work]] = [:]
-        /// The keys of `waiting`, in the order of their turns.
+        /// The number of threads that work.
+        var busy = 0
+        /// The keys with work, whether it waits or not.
+        var uses: [Key: Use] = [:]
+        /// The keys with waiting work, in the order of their turns.
         var turns: [Key] = []
+
+        mutating func end(_ turn: Turn) {
+            busy -= 1
+            uses[turn.key]?.end(of: turn.part)
+            guard let use = uses[turn.key], use.busy.isEmpty, use.turns.isEmpty else { return }
+            uses[turn.key] = nil
+        }
     }
 
     private struct Turn {
         let key: Key
+        let part: Key
         let work: Work
     }
 
@@ -34,6 +80,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     private let name: String
     private let threadsMax: Int
     private let perKeyMax: Int
+    private let perPartMax: Int?
     private let state: Mutex<State>
 
     /// Starts the first thread; further ones follow when they are needed.
@@ -43,11 +90,14 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     ///   - threadsMax: threads at most, above zero.
     ///   - perKeyMax: threads that one key may have while no other has any, at most `threadsMax`;
     ///     three quarters by default. Beside others it may have the same multiple of what is free.
+    ///   - perPartMax: of these, the threads that one part of a key may have while no other part
+    ///     has any, at most `perKeyMax`; nil for parts that only take turns.
     /// - Throws: ``PollLoopError`` when the process has no descriptor or thread left.
     package init(
         name: String,
         threadsMax: Int,
-        perKeyMax: Int? = nil
+        perKeyMax: Int? = nil,
+        perPartMax: Int? = nil
     ) throws(PollLoopError) {
         precondition(threadsMax > 0, "work needs a thread")
         self.name = name
@@ -55,6 +105,8 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         let perKeyMax = perKeyMax ?? max(1, threadsMax - max(1, threadsMax / 4))
         precondition((1...threadsMax).contains(perKeyMax), "a key has some of the threads")
         self.perKeyMax = perKeyMax
+        precondition((1...perKeyMax).contains(perPartMax ?? 1), "a part has some of the key's")
+        self.perPartMax = perPartMax
         let first = try PollLoop(name: name)
         state = Mutex(State(idle: [first], threads: [first]))
     }
@@ -65,18 +117,21 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     /// The numbers of threads, of threads that work, and of calls that wait for one.
     package var load: (threads: Int, busy: Int, waiting: Int) {
         state.withLock { state in
-            (
-                state.threads.count, state.busy.values.reduce(0, +),
-                state.waiting.values.reduce(0) { $0 + $1.count }
-            )
+            let waiting = state.uses.values.reduce(0) { $0 + $1.calls }
+            return (state.threads.count, state.busy, waiting)
         }
     }
 
-    /// Runs `work` on a thread of the pool when it is the turn of `key`; callable from any thread.
-    package func run(for key: Key, _ work: @escaping @Sendable () -> Void) {
+    /// Runs `work` on a thread of the pool when it is the turn of `key`, and of its `part` if there
+    /// are several; callable from any thread.
+    package func run(
+        for key: Key,
+        part: Key? = nil,
+        _ work: @escaping @Sendable () -> Void
+    ) {
         let starts: [Start] = state.withLock { state in
-            if state.waiting[key] == nil { state.turns.append(key) }
-            state.waiting[key, default: []].append(work)
+            if state.uses[key]?.turns.isEmpty ?? true { state.turns.append(key) }
+            state.uses[key, default: Use()].add(work, of: part ?? key)
             return takeStarts(&state)
         }
         begin(starts)
@@ -91,8 +146,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         while let current = turn {
             current.work()
             let (next, others): (Turn?, [Start]) = state.withLock { state in
-                let rest = state.busy[current.key, default: 0] - 1
-                state.busy[current.key] = rest > 0 ? rest : nil
+                state.end(current)
                 let next = nextTurn(&state)
                 if next == nil { state.idle.append(thread) }
                 // If this thread works for another key next, its own key may have a further one.
@@ -106,7 +160,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     /// Takes all work that may begin on threads that do nothing.
     private func takeStarts(_ state: inout State) -> [Start] {
         var starts: [Start] = []
-        while allowedIndex(state) != nil, let thread = idleThread(&state),
+        while allowedPlace(state) != nil, let thread = idleThread(&state),
             let turn = nextTurn(&state)
         {
             starts.append(Start(thread: thread, turn: turn))
@@ -114,14 +168,38 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         return starts
     }
 
-    /// Returns the place in `turns` of the first key that may have another thread.
-    private func allowedIndex(_ state: State) -> Int? {
-        let free = threadsMax - state.busy.values.reduce(0, +)
+    /// Returns the places in `turns` of the first key that may have another thread, and of its
+    /// first part that may.
+    private func allowedPlace(_ state: State) -> (key: Int, part: Int)? {
+        let free = threadsMax - state.busy
         guard free > 0 else { return nil }
-        return state.turns.firstIndex { key in
-            guard let busy = state.busy[key] else { return true }
-            return free > 1 && busy * (threadsMax - perKeyMax) < perKeyMax * free
+        for (place, key) in state.turns.enumerated() {
+            guard let use = state.uses[key] else { continue }
+            let room = room(beside: use.threads, free: free)
+            guard room > 0 else { continue }
+            let part = use.turns.firstIndex { part in
+                guard let perPartMax else { return true }
+                let busy = use.busy[part, default: 0]
+                return Self.mayTake(own: busy, free: room, most: perPartMax, of: perKeyMax)
+            }
+            if let part { return (place, part) }
         }
+        return nil
+    }
+
+    /// Returns how many more threads a key may have that has `busy`, if no other takes any.
+    private func room(beside busy: Int, free: Int) -> Int {
+        var room = 0
+        while Self.mayTake(own: busy + room, free: free - room, most: perKeyMax, of: threadsMax) {
+            room += 1
+        }
+        return room
+    }
+
+    /// Returns whether one that has `own` may take another, if alone it may have `most` of `all`.
+    private static func mayTake(own: Int, free: Int, most: Int, of all: Int) -> Bool {
+        guard own > 0 else { return free > 0 }
+        return free > 1 && own * (all - most) < most * free
     }
 
     /// Returns a thread that does nothing, which may be a new one.
@@ -135,17 +213,13 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         return thread
     }
 
-    /// Returns the oldest work of the key whose turn it is.
+    /// Returns the oldest work of the part whose turn it is, of the key whose turn it is.
     private func nextTurn(_ state: inout State) -> Turn? {
-        guard let index = allowedIndex(state) else { return nil }
-        let key = state.turns.remove(at: index)
-        guard let work = state.waiting[key]?.removeFirst() else { return nil }
-        if state.waiting[key]?.isEmpty ?? true {
-            state.waiting[key] = nil
-        } else {
-            state.turns.append(key)
-        }
-        state.busy[key, default: 0] += 1
-        return Turn(key: key, work: work)
+        guard let place = allowedPlace(state) else { return nil }
+        let key = state.turns.remove(at: place.key)
+        guard let (part, work) = state.uses[key]?.take(at: place.part) else { return nil }
+        if state.uses[key]?.turns.isEmpty == false { state.turns.append(key) }
+        state.busy += 1
+        return Turn(key: key, part: part, work: work)
     }
 }

@@ -14,34 +14,56 @@ extension ControlGroup {
     }
 
     /// Returns the groups that texts of `/proc/self/cgroup` and `/proc/self/mountinfo` name.
+    static func groups(membership: String, mounts: String) -> [ControlGroup] {
+        let hierarchies = Hierarchies(membership: membership, mounts: mounts)
+        guard let path = hierarchies.path(of: "cpu") else {
+            return hierarchies.foldersOfVersion2.map { ControlGroup(files: .version2($0)) }
+        }
+        guard let limits = hierarchies.mount(of: "cpu"),
+            let usages = hierarchies.mount(of: "cpuacct")
+        else { return [] }
+        return limits.levels(to: path).map {
+            ControlGroup(files: .version1(limit: limits.folder + $0, usage: usages.folder + $0))
+        }
+    }
+
+    /// The hierarchies of groups, by the texts of `/proc/self/cgroup` and `/proc/self/mountinfo`.
     ///
     /// Sources: [cgroups(7)](https://man7.org/linux/man-pages/man7/cgroups.7.html),
     /// [proc_pid_mountinfo(5)](https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html).
-    static func groups(membership: String, mounts: String) -> [ControlGroup] {
-        let memberships = membership.split(separator: "\n").map {
-            $0.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        }.filter { $0.count == 3 }
-        let mounts = mounts.split(separator: "\n").compactMap(Mount.init)
-        // A controller is in one hierarchy: in one of its own, or in that of version 2.
-        if let path = memberships.first(where: { $0[1].split(separator: ",").contains("cpu") })?[2]
-        {
-            guard let limits = mounts.first(where: { $0.has("cpu") }),
-                let usages = mounts.first(where: { $0.has("cpuacct") })
-            else { return [] }
-            return limits.levels(to: path).map {
-                ControlGroup(files: .version1(limit: limits.folder + $0, usage: usages.folder + $0))
-            }
+    struct Hierarchies {
+        private let memberships: [[Substring]]
+        private let mounts: [Mount]
+
+        init(membership: String, mounts: String) {
+            memberships = membership.split(separator: "\n").map {
+                $0.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            }.filter { $0.count == 3 }
+            self.mounts = mounts.split(separator: "\n").compactMap(Mount.init)
         }
-        guard let path = memberships.first(where: { $0[0] == "0" && $0[1].isEmpty })?[2],
-            let mount = mounts.first(where: { $0.kind == "cgroup2" })
-        else { return [] }
-        return mount.levels(to: path).map { ControlGroup(files: .version2(mount.folder + $0)) }
+
+        /// Returns the path of the process's group in the hierarchy of version 1 that has a
+        /// controller; nil if the controller is in that of version 2.
+        func path(of controller: Substring) -> Substring? {
+            memberships.first { $0[1].split(separator: ",").contains(controller) }?[2]
+        }
+
+        /// Returns where the hierarchy of version 1 that has a controller is mounted.
+        func mount(of controller: Substring) -> Mount? { mounts.first { $0.has(controller) } }
+
+        /// The folders of the process's groups in the hierarchy of version 2, the innermost first.
+        var foldersOfVersion2: [String] {
+            guard let path = memberships.first(where: { $0[0] == "0" && $0[1].isEmpty })?[2],
+                let mount = mounts.first(where: { $0.kind == "cgroup2" })
+            else { return [] }
+            return mount.levels(to: path).map { mount.folder + $0 }
+        }
     }
 
     /// A mounted file system.
-    private struct Mount {
+    struct Mount {
         /// What of the file system is mounted.
-        let root: Substring
+        private let root: Substring
         let folder: String
         let kind: Substring
         private let options: [Substring]

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A control group of Linux, which may limit the processor time of the processes in it and beneath
-/// it, as containers and services of systemd do.
+/// it, as containers and services of systemd do; what they have of memory: ``Memory``.
 ///
 /// Sources: the kernel's documentation of
 /// [version 2](https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu), and of version 1 its

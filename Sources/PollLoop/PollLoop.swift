@@ -208,16 +208,23 @@ extension PollLoop {
 
     fileprivate func run() {
         var events = [epoll_event](repeating: epoll_event(), count: 256)
-        while true {
-            let batch = mailbox.withLock { mailbox in
-                mailbox.isAwake = true
-                return (work: exchange(&mailbox.work, with: []), isStopping: mailbox.isStopping)
-            }
-            for work in batch.work { perform(work) }
-            if batch.isStopping { break }
+        while performPosted() {
             dispatchReady(&events)
             runDueTimers()
         }
+    }
+
+    /// Performs what was posted, none of which it holds any longer when it returns: the loop may
+    /// wait without end then, and a closure may hold an open file.
+    ///
+    /// - Returns: whether there is to be another round.
+    private func performPosted() -> Bool {
+        let batch = mailbox.withLock { mailbox in
+            mailbox.isAwake = true
+            return (work: exchange(&mailbox.work, with: []), isStopping: mailbox.isStopping)
+        }
+        for work in batch.work { perform(work) }
+        return !batch.isStopping
     }
 
     /// The maximum number of rounds of events before timers have their turn.

@@ -23,10 +23,16 @@ extension Metric {
             )
         case .uptime: Declaration(.gauge, "Time since the instance started.")
         case .databaseUp: Declaration(.gauge, "Whether the database answers this instance.")
+        case .clockDifference:
+            Declaration(
+                .gauge,
+                "How far this instance's clock is ahead of the database's; negative if behind."
+            )
         case .shortages:
             Declaration(
                 .gauge,
-                "Whether this instance is short of a resource, and begins no task for that.",
+                "Whether this instance is short of a resource: it begins no task for that, or some of its"
+                    + " tasks cannot go on.",
                 labels: ["resource"]
             )
         case .attempts:

@@ -4,6 +4,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case build = "transferd_build_info"
     case uptime = "transferd_uptime_seconds"
     case databaseUp = "transferd_database_up"
+    case clockDifference = "transferd_clock_difference_seconds"
     case shortages = "transferd_shortage"
     case attempts = "transferd_attempts_total"
     case attemptDuration = "transferd_attempt_duration_seconds"

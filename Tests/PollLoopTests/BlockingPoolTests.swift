@@ -16,10 +16,11 @@ import Testing
     private static func done(
         _ pool: BlockingPool<String>,
         for key: String,
+        part: String? = nil,
         _ work: @escaping @Sendable () -> Void = {}
     ) async {
         await withCheckedContinuation { continuation in
-            pool.run(for: key) {
+            pool.run(for: key, part: part) {
                 work()
                 continuation.resume()
             }
@@ -46,6 +47,44 @@ import Testing
         try #require(pool.load.busy == 12)
         for _ in 0..<100 { await Self.done(pool, for: "other") }
         #expect(pool.load.waiting == 28)
+    }
+
+    @Test func whatHangsForSomePartsLeavesTheOthersOfTheirKeyAThread() async throws {
+        let pool = try BlockingPool<String>(
+            name: "pool-test",
+            threadsMax: 16,
+            perKeyMax: 8,
+            perPartMax: 6
+        )
+        let gate = Gate()
+        defer { gate.open() }
+        for _ in 0..<20 { pool.run(for: "key", part: "hangs") { gate.wait() } }
+        #expect(pool.load.busy == 6)
+        for _ in 0..<20 { pool.run(for: "key", part: "hangs too") { gate.wait() } }
+        try #require(pool.load.busy == 7)
+        for _ in 0..<100 { await Self.done(pool, for: "key", part: "other") }
+        #expect(pool.load.waiting == 33)
+        while pool.load.busy > 7 { await Task.yield() }
+        // Parts, however many, have no more than their key.
+        for number in 0..<20 { pool.run(for: "key", part: "\(number)") { gate.wait() } }
+        await Self.done(pool, for: "other key")
+        #expect(pool.load.waiting == 33 + 19)
+    }
+
+    @Test func thePartsOfAKeyTakeTurns() async throws {
+        let pool = try BlockingPool<String>(name: "pool-test", threadsMax: 1)
+        let order = Mutex<[String]>([])
+        let gate = Gate()
+        pool.run(for: "a", part: "1") { gate.wait() }
+        for number in 0..<3 {
+            pool.run(for: "a", part: "1") { order.withLock { $0.append("a1 \(number)") } }
+        }
+        pool.run(for: "a", part: "2") { order.withLock { $0.append("a2") } }
+        pool.run(for: "b") { order.withLock { $0.append("b") } }
+        gate.open()
+        await Self.done(pool, for: "a", part: "1")
+        // Many parts give their key no further turns.
+        #expect(order.withLock { $0 } == ["a1 0", "b", "a2", "a1 1", "a1 2"])
     }
 
     @Test func aKeyHasTheThreadThatItsOwnEndsSetFree() async throws {

@@ -45,6 +45,22 @@ struct PollLoopTests {
         #expect(await loop.run { counter.assumeIsolated { $0.count } } == 200)
     }
 
+    /// What a closure holds may be an open file, and the loop may have nothing to do for hours.
+    @Test func anIdleLoopHoldsNothingOfWhatItHasDone() async throws {
+        final class Held: Sendable {
+            let onRelease: @Sendable () -> Void
+            init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+            deinit { onRelease() }
+        }
+        let loop = try PollLoop(name: "idle")
+        defer { loop.stop() }
+        await withCheckedContinuation { continuation in
+            let held = Held { continuation.resume() }
+            loop.execute { withExtendedLifetime(held) {} }
+        }
+        #expect(!loop.isOnLoop)
+    }
+
     @Test func workBeforeStopIsDone() async throws {
         let loop = try PollLoop(name: "stop")
         await withCheckedContinuation { continuation in

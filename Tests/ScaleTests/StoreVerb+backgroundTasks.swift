@@ -121,7 +121,9 @@ extension StoreVerb {
             ).count
         },
         change("acceptRun") { try await $0.runs.acceptRun($2, of: $1.tenant) },
-        change("extendRun") { try await $0.runs.extendRun($2, by: .seconds(5), of: $1.tenant) },
+        change("extendRun") {
+            try await $0.runs.extendRun($2, forAtLeast: .seconds(5), of: $1.tenant)
+        },
         change("reportProgress") { stores, world, id in
             try await stores.runs.reportProgress(
                 BackgroundTaskRun.Progress(completedUnitCount: 1, totalUnitCount: 2),

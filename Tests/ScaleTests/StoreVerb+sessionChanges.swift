@@ -234,7 +234,10 @@ extension StoreVerb {
                 secrets: nil
             )
         },
-        refresh("failRefresh") { try await $0.credentials.failRefresh($1, because: "refused") },
+        refresh("failRefresh") {
+            guard let turn = try await $0.credentials.beginRefresh($1) else { return }
+            try await $0.credentials.failRefresh(turn, because: "refused")
+        },
         refresh("expireAccessToken") {
             try await $0.credentials.expireAccessToken(
                 of: ShownCredential(

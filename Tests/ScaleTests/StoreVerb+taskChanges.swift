@@ -162,6 +162,32 @@ extension StoreVerb {
             )
             return 1
         },
+        // Before any that takes tasks, so that they are planned for an empty table.
+        StoreVerb("reconnect(behind the last task)") { stores, world in
+            try await stores.sessions.reconnect(
+                world.session(0),
+                owner: nil,
+                time: .seconds(60),
+                after: world.large(world.tasks - 1),
+                limit: page
+            ).items.count
+        },
+        StoreVerb("renewLease(of nothing)") { stores, world in
+            _ = try await stores.sessions.renewLease(
+                tenant: world.tenant,
+                LeaseToken(UUID()),
+                for: .seconds(7)
+            )
+            return 0
+        },
+        StoreVerb("releaseLease(of nothing)") { stores, world in
+            _ = try await stores.sessions.releaseLease(tenant: world.tenant, LeaseToken(UUID()))
+            return 0
+        },
+        StoreVerb("terminate(without leases)", pages: 1000) { stores, world in
+            _ = try await stores.clients.terminate(tenant: world.tenant, id: .default)
+            return 1
+        },
         // A tenth of the session is held by somebody, and examined.
         StoreVerb("reconnect", pages: 400_000) { stores, world in
             try await stores.sessions.reconnect(

@@ -43,6 +43,7 @@ struct StoreVerb: Sendable {
         "verify": "a part of `transferd audit verify`, which looks at everything",
         "recentAPIKeys": "reads the keys of all tenants, once at the start of an instance",
         "serverVersion": "reads nothing that is stored",
+        "currentTime": "reads nothing that is stored",
         "lossySettings": "reads nothing that is stored",
         "use": "reads a table of a few rows",
         "rewrap": "a part of `transferd secrets rewrap`, which looks at everything",

@@ -74,6 +74,18 @@ import TransferWire
         #expect(keys.count == 3 && keys[0] != nil && Set(keys).count == 1)
     }
 
+    @Test func repeatsAnExtensionOfARun() async throws {
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            throw TransportFailure(.broken, "reset")
+        }
+        _ = await #expect(throws: TransferError.self) {
+            try await transport.service(attemptsMax: 3).extend(run: "r", forAtLeast: 30)
+        }
+        let targets = transport.requests.map(\.target)
+        #expect(targets == Array(repeating: "/v1/background-tasks/runs/r/extend", count: 3))
+        #expect(Set(transport.requests.map(\.text)).count == 1)
+    }
+
     @Test func saysWhereARequestIsWrong() async throws {
         let fault = FieldError(pointer: "/url", .forbiddenAddress, "Not there.")
         let transport = ScriptedTransport { _ in

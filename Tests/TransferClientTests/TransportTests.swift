@@ -113,12 +113,46 @@ import TransferURLSession
 
     @Test(arguments: Library.allCases)
     func saysThatNothingWasSent(_ library: Library) async throws {
-        // Nobody listens there, and no other test will.
-        let request = Self.request("GET", "http://127.0.0.1:9/")
+        let nowhere = try HeldPort()
+        defer { withExtendedLifetime(nowhere) {} }
+        let request = Self.request("GET", "http://127.0.0.1:\(nowhere.number)/")
         let failure = await #expect(throws: TransportFailure.self) {
             try await library.transport.send(request)
         }
         #expect(failure?.kind == .notConnected)
+    }
+
+    @Test func saysWhyThereIsNoConnection() async throws {
+        let nowhere = try HeldPort()
+        defer { withExtendedLifetime(nowhere) {} }
+        let request = Self.request("GET", "http://127.0.0.1:\(nowhere.number)/")
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await AsyncHTTPTransport.shared.send(request)
+        }
+        #expect(failure?.kind == .notConnected)
+        #expect(failure?.reason == "The service could not be reached: Connection refused.")
+    }
+
+    @Test func saysThatACertificateIsNotTrusted() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(try await authority.issue(), of: authority)
+        let request = Self.request("GET", server.url())
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await AsyncHTTPTransport.shared.send(request)
+        }
+        #expect(failure?.kind == .notConnected)
+        #expect(failure?.reason == "This machine does not trust the service's certificate.")
+    }
+
+    @Test func saysHowAConnectionEndedWithoutTheNameOfACall() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", OriginScript([.reset]))
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await AsyncHTTPTransport.shared.send(Self.request("GET", origin.url("/")))
+        }
+        #expect(failure?.kind == .broken)
+        #expect(failure?.reason == "The connection ended: Connection reset by peer.")
     }
 
     @Test(arguments: Library.allCases)

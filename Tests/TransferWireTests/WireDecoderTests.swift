@@ -63,6 +63,25 @@ import Testing
         }
     }
 
+    /// Of eight tasks each has half as many as a task may have.
+    @Test func valuesOfABatchAreBoundedTogether() {
+        func task(_ count: Int) -> String {
+            let list = Array(repeating: "1", count: count).joined(separator: ",")
+            return #"{"url":"x","body":{"json":[\#(list)]}}"#
+        }
+        // Around a list there are three brackets, a comma, and what is before the task.
+        let most = JSONText.batchValuesMax / 8 - 4
+        let tasks = Array(repeating: task(most), count: 7).joined(separator: ",")
+        for (count, isRead) in [(most, true), (most + 1, false)] {
+            let text = "[\(tasks),\(task(count))]"
+            #expect(Self.fault(in: text) == (isRead ? nil : .tooManyValuesInBatch))
+            let failure = failure(text)
+            #expect((failure == nil) == isRead)
+            guard case .malformed(let detail) = failure else { continue }
+            #expect(detail.contains("several requests"))
+        }
+    }
+
     private static func fault(in text: String) -> JSONText.Fault? {
         do throws(JSONText.Fault) {
             _ = try JSONText.elements(of: Array(text.utf8), max: 10)
@@ -129,6 +148,20 @@ import Testing
                 == .invalid(FieldError(pointer: "", .noItems, "An array needs at least one task."))
         )
         #expect(failure("[1, 2]") == nil)
+    }
+
+    /// Comments, other quotes, names without any, and numbers that JSON does not have.
+    @Test(arguments: [
+        ("[1, //\n 2]", 5), ("{'url': 1}", 2), (#"{"u": NaN}"#, 7), (#"[{"a": "é'"}, {b: 1}]"#, 17),
+        (#"{"a": "b\"/"} é"#, 15), ("# a\n{}", 1),
+    ])
+    func whatStandsOutsideStringsIsFound(text: String, number: Int) {
+        #expect(Self.fault(in: text) == .strayByte(number))
+        guard case .malformed(let detail)? = failure(text) else {
+            Issue.record("read")
+            return
+        }
+        #expect(detail.hasPrefix("Byte \(number) is one that JSON"))
     }
 
     @Test func pointersAreEscaped() {

@@ -35,7 +35,7 @@ import TransferClient
     @Test(arguments: [
         "ftp://x", "nourl", "http://", "https:///a", "x:80", "http://a:0", "http://a:65536",
         "http://a:99999", "http://a:99999999999999999999", "http://a?x", "http://a#x",
-        "http://user@a", "http://user:word@a",
+        "http://user@a", "http://user:word@a", "http://a/v1", "http://a/below/v1/",
     ])
     func aServiceIsReachedByHTTP(url: String) throws {
         let error = try #require(throws: (any Error).self) {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Testing
 import TransferClient
+import TransferTestSupport
 import TransferWire
 
 @testable import transferctl
@@ -68,5 +69,30 @@ import TransferWire
         #expect(!error.line.contains("after`") && error.line.contains("Start the command again."))
         let other = TransferError(.unreachable, "Nobody is there.")
         #expect(other.line == "unreachable: Nobody is there.")
+    }
+
+    @Test func saysHowAListenerIsReached() {
+        let fault = FieldError(pointer: "/url", .forbiddenAddress, "Not there.")
+        let error = TransferError(
+            ProblemDetails(.validationFailed, detail: nil, errors: [fault], requestID: "r")
+        )
+        #expect(error.line.hasPrefix("validation_failed: "))
+        #expect(error.line.contains("--allow-network 127.0.0.0/8"))
+    }
+
+    @Test func namesTheServiceThatCannotBeReached() async throws {
+        let nowhere = try HeldPort()
+        defer { withExtendedLifetime(nowhere) {} }
+        let url = "http://127.0.0.1:\(nowhere.number)"
+        var service = try ServiceOptions.parse([]).service(
+            environment: ["TRANSFERD_URL": url, "TRANSFERD_API_KEY": "key"]
+        )
+        service.retryPolicy.attemptsMax = 1
+        let once = service
+        let error = await #expect(throws: TransferError.self) { try await once.sessions() }
+        #expect(
+            error?.line
+                == "unreachable: \(url): The service could not be reached: Connection refused."
+        )
     }
 }

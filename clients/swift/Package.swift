@@ -32,6 +32,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // The buffers of that library, and threads that may wait for a disk.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        // The reasons why that library could not agree on TLS.
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         // The server of those whose receiver of webhooks is a route of it.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
     ],
@@ -53,6 +55,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -41,6 +41,15 @@ int clinux_open_memory_file(const char *name);
 /// Writes the whole file system of `descriptor` to stable storage. syncfs(2).
 int clinux_syncfs(int descriptor);
 
+/// Gives an open file an attribute of its own (xattr(7)), or another value of it. Returns 0, or -1
+/// with errno set: EOPNOTSUPP where the file system keeps none. fsetxattr(2).
+int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t size);
+
+/// Reads an attribute of an open file. Returns the length of its value, or -1 with errno set:
+/// ENODATA without the attribute, ERANGE for a longer value, EOPNOTSUPP where the file system keeps
+/// none. fgetxattr(2).
+ssize_t clinux_attribute(int descriptor, const char *name, void *value, size_t size);
+
 /// Starts writing a range of dirty pages without waiting for it. sync_file_range(2), SYNC_FILE_RANGE_WRITE.
 int clinux_start_writeback(int descriptor, off_t offset, off_t length);
 
@@ -72,6 +81,24 @@ uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 /// Opens /dev/null as each of the standard descriptors that this process was started without, so that
 /// no other file gets its number, and with it what is written for people. To be called first of all.
 void clinux_open_standard_descriptors(void);
+
+/// Has SIGTERM, SIGINT and SIGHUP do nothing from now on but wait until `clinux_next_signals` takes
+/// them. Before that is first called, a second SIGTERM, or a second SIGINT, ends the process at once.
+/// To be called first of all: as process 1 of a container, a process does not get a signal without a
+/// handler, nor later. A handler and not a mask, for the first thread waits in sigsuspend(2) with an
+/// empty one once Swift's tasks run (`dispatch_main`), and would be ended by them.
+void clinux_hear_signals(void);
+
+/// Has these signals do what they did before, at once those that came meanwhile.
+void clinux_restore_signals(void);
+
+/// Blocks until there are such signals or `clinux_wake_signals` was called, but not beyond
+/// `milliseconds` unless they are negative. Returns the signals, bit n for number n. To be called by
+/// one thread.
+uint32_t clinux_next_signals(int64_t milliseconds);
+
+/// Has one call of `clinux_next_signals`, this or the next, return now.
+void clinux_wake_signals(void);
 
 /// Has a child close every descriptor from `lowest` on, whatever opened it here and however.
 /// Returns an errno. posix_spawn_file_actions_addclosefrom_np(3). Untyped, for a header that names

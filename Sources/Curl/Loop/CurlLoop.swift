@@ -72,7 +72,7 @@ package final class CurlLoop: Sendable {
     }
 
     /// The number of threads that find addresses; one group, such as a tenant, has at most half of
-    /// those that the others leave.
+    /// those that the others leave, and one part of it, such as a session, three quarters of these.
     private static let nameThreadsMax = 16
 
     /// Starts the first of the threads that find addresses.
@@ -81,7 +81,8 @@ package final class CurlLoop: Sendable {
             return try BlockingPool(
                 name: "names",
                 threadsMax: nameThreadsMax,
-                perKeyMax: nameThreadsMax / 2
+                perKeyMax: nameThreadsMax / 2,
+                perPartMax: nameThreadsMax * 3 / 8
             )
         } catch {
             throw CurlError(.outOfMemory)

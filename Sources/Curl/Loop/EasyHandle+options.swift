@@ -175,7 +175,7 @@ extension EasyHandle {
         do {
             return Array(try Data(contentsOf: URL(filePath: path)))
         } catch {
-            throw CurlError(.tlsFailure)
+            throw CurlError(.authoritiesUnusable)
         }
     }
 

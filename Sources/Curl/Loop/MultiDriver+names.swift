@@ -1,5 +1,4 @@
 import PollLoop
-import Foundation
 
 /// Lookups of hosts' addresses, which transfers wait for before they start.
 extension MultiDriver {
@@ -17,8 +16,8 @@ extension MultiDriver {
                 timers[id] = loop.schedule(after: start.deadline - now) { [unowned self] in
                     checkTimeout(id)
                 }
-                let group = start.request.group
-                if let question = lookups.wait(id, for: name, group: group) { ask(question, group) }
+                let owner = start.owner
+                if let question = lookups.wait(id, for: name, of: owner) { ask(question, owner) }
                 return
             }
             start.add(known)
@@ -34,8 +33,8 @@ extension MultiDriver {
         start.sink.finish(.failure(CurlError(.egressDenied, summary: summary)))
     }
 
-    private func ask(_ question: NameLookups.Question, _ group: UUID?) {
-        names.run(for: group) { [weak self, loop] in
+    private func ask(_ question: NameLookups.Question, _ owner: NameLookups.Owner) {
+        names.run(for: owner.group, part: owner.subgroup) { [weak self, loop] in
             guard let addresses = question.ask() else { return }
             loop.execute { [weak self] in self?.answered(question, addresses) }
         }
@@ -78,5 +77,9 @@ extension TransferStart {
     /// Whether the host may be asked at all, whatever its addresses.
     fileprivate var isHostAllowed: Bool {
         request.egress.allows(host: url.host, for: request.group)
+    }
+
+    fileprivate var owner: NameLookups.Owner {
+        NameLookups.Owner(group: request.group, subgroup: request.subgroup)
     }
 }

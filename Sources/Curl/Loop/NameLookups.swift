@@ -8,10 +8,16 @@ import Synchronization
 /// libcurl would start a thread for each name and abandon it when the transfer ends: a thousand
 /// names that nobody answers are a thousand threads. Here each name is looked up once, however
 /// many transfers wait for it, on the threads of a pool, and not at all when no transfer waits any
-/// more. Each group that waits for a name queues its question, so that no group waits behind the
-/// names of another. Confined to the loop's thread; the questions are not.
+/// more. Each owner that waits for a name queues its question, so that none waits behind the names
+/// of another. Confined to the loop's thread; the questions are not.
 struct NameLookups {
     typealias Instant = ContinuousClock.Instant
+
+    /// A part of a group of transfers, whose lookups take turns with those of others.
+    struct Owner: Hashable, Sendable {
+        var group: UUID?
+        var subgroup: UUID?
+    }
 
     /// A question that is asked once, by the first thread that gets to it.
     final class Question: Sendable {
@@ -41,8 +47,8 @@ struct NameLookups {
     private struct Pending {
         let question: Question
         var transfers: Set<UInt64> = []
-        /// The groups that have queued the question.
-        var groups: Set<UUID?> = []
+        /// Those that have queued the question.
+        var owners: Set<Owner> = []
     }
 
     /// The time for which an answer is kept, as in libcurl (CURLOPT_DNS_CACHE_TIMEOUT(3)).
@@ -58,12 +64,12 @@ struct NameLookups {
         found[host].flatMap { $0.until > now ? $0.addresses : nil }
     }
 
-    /// Makes a transfer of a group wait for a name.
+    /// Makes a transfer of an owner wait for a name.
     ///
-    /// - Returns: the question, which the group has to queue, unless it has done so already.
-    mutating func wait(_ transfer: UInt64, for host: String, group: UUID?) -> Question? {
+    /// - Returns: the question, which the owner has to queue, unless it has done so already.
+    mutating func wait(_ transfer: UInt64, for host: String, of owner: Owner) -> Question? {
         pending[host, default: Pending(question: Question(host))].transfers.insert(transfer)
-        guard pending[host]?.groups.insert(group).inserted == true else { return nil }
+        guard pending[host]?.owners.insert(owner).inserted == true else { return nil }
         return pending[host]?.question
     }
 

@@ -82,6 +82,10 @@ package struct CurlRequest: Sendable {
     ///
     /// Its lookups take turns with those of other groups, and ``egress`` may have rules for it.
     package var group: UUID?
+    /// The part of the group, such as a session; nil is one part.
+    ///
+    /// Its lookups take turns with those of other parts.
+    package var subgroup: UUID?
     /// The guard that decides which addresses the transfer may reach.
     package var egress: EgressGuard
     /// Returns whether the transfer may still connect or send its request; if not, it is cancelled.

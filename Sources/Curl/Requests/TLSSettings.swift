@@ -14,7 +14,7 @@ package struct TLSSettings: Sendable, Hashable {
 
     /// Certificates in PEM that are trusted instead of the system's, or nil for the system's.
     ///
-    /// If it contains no certificate, every transfer fails with `tlsFailure`.
+    /// If it contains no certificate, every transfer fails with `authoritiesUnusable`.
     package var certificateAuthorities: [UInt8]?
     /// Certificates in PEM that are trusted in addition, or nil for none.
     package var furtherAuthorities: [UInt8]?

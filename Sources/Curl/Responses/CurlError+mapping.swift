@@ -20,9 +20,10 @@ extension CurlError.Code {
         case CURLE_COULDNT_CONNECT, CURLE_NO_CONNECTION_AVAILABLE, CURLE_INTERFACE_FAILED:
             self = .couldNotConnect
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_CRL_BADFILE:
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE:
             self = .tlsFailure
+        case CURLE_SSL_CACERT_BADFILE:
+            self = .authoritiesUnusable
         case CURLE_SSL_CERTPROBLEM:
             self = .clientCertificateUnusable
         case CURLE_SSL_CLIENTCERT, CURLE_SSL_CIPHER:

@@ -24,9 +24,12 @@ package struct CurlError: Error, Sendable {
         case couldNotResolve
         /// No address accepted the connection, or the proxy reached none: try later.
         case couldNotConnect
-        /// The certificate or its name is not trusted, or our authorities are not usable:
-        /// trying again does not help; see ``CurlSummary/certificateFault``.
+        /// The certificate or its name is not trusted: trying again does not help; see
+        /// ``CurlSummary/certificateFault``.
         case tlsFailure
+        /// The certificates that we are to trust cannot be read, or are none; nothing was sent: put
+        /// back the file, or replace those of the request.
+        case authoritiesUnusable
         /// Our own certificate or its key is malformed, or they do not belong together; nothing was
         /// sent: trying again does not help.
         case clientCertificateUnusable

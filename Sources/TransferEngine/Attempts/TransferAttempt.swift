@@ -33,7 +33,12 @@ extension TaskClaim {
     ///
     /// A request that must not be sent twice is sent again only when the origin has said that it
     /// did nothing: 425, 429 and 503 (RFC 8470 §5.2, RFC 6585 §4, RFC 9110 §15.6.4).
+    ///
+    /// Authorities that the task itself names stay as they are: no file is read in their place.
     func meaning(of failure: TransferFailure, mayHaveArrived: Bool) -> TransferFailure {
+        if failure.code == .authoritiesUnusable, options.certificateAuthorities != nil {
+            return failure.final
+        }
         guard !isIdempotent, failure.isRetryable, mayHaveArrived else { return failure }
         if let status = failure.httpStatus {
             return [425, 429, 503].contains(status) ? failure : failure.final
@@ -76,6 +81,7 @@ extension CurlRequest {
         // An attempt after a wait for connectivity has the number of the one before.
         resolvesAnew = claim.number > 1 || claim.elapsed > .seconds(1)
         group = claim.tenant.uuid
+        subgroup = claim.session.uuid
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte

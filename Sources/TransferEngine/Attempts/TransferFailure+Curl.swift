@@ -25,6 +25,11 @@ extension TransferFailure {
                 .tlsFailure,
                 "The server and this service cannot agree on TLS: a version, a cipher or a certificate."
             )
+        case .authoritiesUnusable:
+            self.init(
+                .authoritiesUnusable,
+                "Certificate authorities of this service, the tenant or the task cannot be read."
+            )
         case .clientCertificateUnusable:
             self.init(.credentialUnusable, "The client certificate or private key cannot be used.")
         case .tlsHandshake:
@@ -63,15 +68,18 @@ extension TransferFailure {
         case .bodySourceFailed, .aborted, .cancelled, .other:
             self.init(.connectionLost, "The transfer ended unexpectedly (\(error)).")
         }
-        isAboutHost =
-            switch error.code {
-            case .timedOut(.total), .timedOut(.lowSpeed), .outOfMemory, .outOfDescriptors,
-                .tooManyTransfers, .clientCertificateUnusable,
-                .bodySourceFailed, .aborted, .cancelled:
-                false
-            // Others may reach the addresses that the guard has denied here.
-            default: !error.summary.isAddressDenied || error.summary.primaryAddress != nil
-            }
+        isAboutHost = Self.isAboutHost(error)
+    }
+
+    private static func isAboutHost(_ error: CurlError) -> Bool {
+        switch error.code {
+        case .timedOut(.total), .timedOut(.lowSpeed), .outOfMemory, .outOfDescriptors,
+            .tooManyTransfers, .authoritiesUnusable, .clientCertificateUnusable,
+            .bodySourceFailed, .aborted, .cancelled:
+            false
+        // Others may reach the addresses that the guard has denied here.
+        default: !error.summary.isAddressDenied || error.summary.primaryAddress != nil
+        }
     }
 
     private static func message(about fault: CertificateFault?) -> String {
@@ -106,7 +114,7 @@ extension TransferFailure {
             .httpStatus,
             "The server answered with status \(head.status).",
             httpStatus: head.status,
-            retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: Date()) }
+            retryAfter: RetryAfter.wait(head["Retry-After"], date: head["Date"], now: Date())
         )
         guard head.status == 401 else { return }
         challenges = head.headers.filter { $0.name.lowercased() == "www-authenticate" }

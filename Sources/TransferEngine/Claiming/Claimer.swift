@@ -75,7 +75,7 @@ struct Claimer {
         let end = ContinuousClock.now + Self.fillMax
         // Once there is enough again, the loop is woken.
         while !Task.isCancelled, shortages.isNone {
-            guard completer.backlog < EngineConfiguration.backlogMax else {
+            guard completer.hasRoom else {
                 return wake(after: Self.backlogPause)
             }
             guard .now < end else { return signal.freed() }

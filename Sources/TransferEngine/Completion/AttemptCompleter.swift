@@ -46,7 +46,7 @@ final class AttemptCompleter: Sendable {
     let heldUp = HeldUpSteps<CompletionStep>()
     private let unfinished = Atomic(0)
     /// The pending renames that wait because this machine is short of a resource.
-    private let postponed = PostponedRenames()
+    let postponed: PostponedRenames
 
     init(
         loop: PollLoop,
@@ -67,12 +67,16 @@ final class AttemptCompleter: Sendable {
             partFiles: partFiles,
             shortages: shortages
         )
+        postponed = PostponedRenames(shortages: shortages, logger: logger)
         writer = EndWriter(completions: stores.completions, logger: logger)
         self.onEnded = onEnded
     }
 
-    /// The number of attempts that were submitted and have not ended.
+    /// The number of attempts that were submitted and have not ended, without postponed renames.
     var backlog: Int { unfinished.load(ordering: .relaxed) }
+
+    /// Whether as many further attempts may end as one claim takes.
+    var hasRoom: Bool { backlog < EngineConfiguration.backlogMax && postponed.hasRoom }
 
     /// Counts an attempt whose file is still being verified, until ``arrived()``.
     func expect() { unfinished.add(1, ordering: .relaxed) }
@@ -110,12 +114,13 @@ final class AttemptCompleter: Sendable {
 
     private func submitPostponed() async {
         while let pendingRenames = await postponed.next() {
+            unfinished.add(pendingRenames.count, ordering: .relaxed)
             entries.append(contentsOf: pendingRenames.map { .pendingRename($0) })
         }
     }
 
     /// From now on leaves pending renames that cannot be finished to whoever takes them over.
-    func stopPostponing() { finished(postponed.stop()) }
+    func stopPostponing() { postponed.stop() }
 
     private func writeAll() async {
         while true {
@@ -125,7 +130,8 @@ final class AttemptCompleter: Sendable {
             await storeResumptions(of: batch)
             let (next, waiting) = await resultFiles.write(batch)
             steps.append(contentsOf: next)
-            finished(batch.count - next.count - postponed.add(waiting))
+            postponed.tried(batch.compactMap(\.renamed), failed: waiting)
+            finished(batch.count - next.count)
             await rest(after: batch.count, since: begin)
         }
     }

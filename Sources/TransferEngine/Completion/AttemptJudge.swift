@@ -212,7 +212,7 @@ struct AttemptJudge {
     /// Returns the failure, or the lack of descriptors if that may be the cause: without a free
     /// descriptor no name is resolved and no file of certificate authorities is read.
     private func explained(_ failure: TransferFailure) -> TransferFailure {
-        guard [.couldNotResolveHost, .tlsFailure].contains(failure.code),
+        guard [.couldNotResolveHost, .tlsFailure, .authoritiesUnusable].contains(failure.code),
             !container.isOver(.descriptorsExhausted)
         else { return failure }
         return StorageError(operation: "open", errno: EMFILE).failure

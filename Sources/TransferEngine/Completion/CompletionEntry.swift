@@ -22,4 +22,9 @@ indirect enum CompletionEntry: Sendable {
         case .pendingRename, .abandoned: nil
         }
     }
+
+    /// The fence of a pending rename whose file is to be renamed.
+    var renamed: Fence? {
+        if case .pendingRename(let pendingRename) = self { pendingRename.fence } else { nil }
+    }
 }

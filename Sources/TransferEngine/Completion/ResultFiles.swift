@@ -45,12 +45,12 @@ actor ResultFiles {
     /// Makes files durable, renames those of pending renames and makes their names durable.
     ///
     /// - Returns: what the database has to be told of them, and the pending renames that have to
-    ///   wait.
+    ///   wait, each with its reason.
     func write(_ batch: [CompletionEntry]) async -> (
-        next: [CompletionStep], waiting: [PendingRename]
+        next: [CompletionStep], waiting: [(PendingRename, TransferFailure)]
     ) {
         var next: [CompletionStep] = []
-        var waiting: [PendingRename] = []
+        var waiting: [(PendingRename, TransferFailure)] = []
         var parts: [(part: Part, pendingRename: PendingRename)] = []
         var renamed: [PendingRename] = []
         for entry in batch {
@@ -59,7 +59,7 @@ actor ResultFiles {
             case .pendingRename(let pendingRename):
                 switch rename(pendingRename) {
                 case .done: renamed.append(pendingRename)
-                case .wait: waiting.append(pendingRename)
+                case .wait(let failure): waiting.append((pendingRename, failure))
                 case .end(let step): next.append(step)
                 }
             case .attemptEnd(let attemptEnd, let part):
@@ -79,9 +79,9 @@ actor ResultFiles {
             }
         }
         if let undurable {
-            _ = failure(of: undurable)
+            let failure = failure(of: undurable)
             // The files have their names, but the names are not durable yet.
-            return (next, waiting + renamed)
+            return (next, waiting + renamed.map { ($0, failure) })
         }
         next += renamed.map { pendingRename in
             .end(
@@ -123,7 +123,7 @@ actor ResultFiles {
         case done
         /// This machine is short of a resource: the renaming is tried again, and the task keeps
         /// running.
-        case wait
+        case wait(TransferFailure)
         case end(CompletionStep)
     }
 
@@ -157,7 +157,7 @@ actor ResultFiles {
             }
             if let shortage = failure.shortage {
                 shortages.note(shortage)
-                return .wait
+                return .wait(failure)
             }
             return .end(.refuse(pendingRename, AttemptEnd(refused: pendingRename, failure)))
         }

@@ -21,7 +21,9 @@ actor CredentialKeeper {
     }
 
     /// The remaining lifetime below which an access token is renewed before it is shown.
-    private static let expiryMargin: TimeInterval = 60
+    ///
+    /// It also covers the time that the database's answer takes, by which the end is read too late.
+    private static let expiryMargin: Duration = .seconds(60)
     /// The interval at which it checks whether another instance has refreshed the token.
     private static let pollInterval: Duration = .milliseconds(250)
     private static let pollsMax = 100
@@ -172,7 +174,7 @@ actor CredentialKeeper {
         do {
             for _ in 0..<Self.pollsMax {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
-                if try await store.beginRefresh(stored) { return await ask(stored) }
+                if let turn = try await store.beginRefresh(stored) { return await ask(turn) }
                 try await Task.sleep(for: Self.pollInterval)
                 guard let now = try await store.storedCredential(stored.credential.id),
                     now.isRefreshed(stored)
@@ -186,17 +188,18 @@ actor CredentialKeeper {
         return .delayed("Another instance has been refreshing the credential for too long.")
     }
 
-    private nonisolated func ask(_ stored: StoredCredential) async -> Token {
+    private nonisolated func ask(_ turn: RefreshTurn) async -> Token {
+        let stored = turn.stored
         let tenant = stored.credential.tenant
         do {
             guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
                 return .outdated
             }
             guard let answer = await answer(of: endpoint, stored.secrets, for: tenant) else {
-                await leave(stored)
+                await leave(turn)
                 return .unasked
             }
-            return try await keep(answer, of: stored)
+            return try await keep(answer, in: turn)
         } catch {
             // If the endpoint has already answered, a refresh token for a single use is lost.
             logger.error(
@@ -208,9 +211,9 @@ actor CredentialKeeper {
     }
 
     /// Lets others ask at once; if the database does not answer, they may after a while.
-    private nonisolated func leave(_ stored: StoredCredential) async {
+    private nonisolated func leave(_ turn: RefreshTurn) async {
         do {
-            try await store.failRefresh(stored, because: nil)
+            try await store.failRefresh(turn, because: nil)
         } catch {
             logger.debug("credential not left to others", metadata: ["error": "\(error)"])
         }
@@ -219,8 +222,9 @@ actor CredentialKeeper {
     /// Stores what the endpoint has answered.
     private nonisolated func keep(
         _ answer: TokenEndpointAnswer,
-        of stored: StoredCredential
+        in turn: RefreshTurn
     ) async throws -> Token {
+        let stored = turn.stored
         switch answer {
         case .granted(let accessToken, let expiresIn, let refreshToken):
             let isKept = try await store.finishRefresh(
@@ -235,17 +239,17 @@ actor CredentialKeeper {
             return .fresh(accessToken, version: stored.version + 1, isNew: true)
         case .refused(let why):
             let failure = "The token endpoint refused it: \(why)."
-            let isKept = try await store.failRefresh(stored, because: failure)
+            let isKept = try await store.failRefresh(turn, because: failure)
             return isKept ? .refused(failure) : .outdated
         case .unavailable(let why):
             let failure = TransferFailure(
                 .couldNotConnect,
                 "The token endpoint gave no token: \(why)."
             )
-            let isKept = try await store.failRefresh(stored, because: failure.message)
+            let isKept = try await store.failRefresh(turn, because: failure.message)
             return isKept ? .unavailable(failure) : .outdated
         case .unreached(let failure):
-            let isKept = try await store.failRefresh(stored, because: failure.message)
+            let isKept = try await store.failRefresh(turn, because: failure.message)
             return isKept ? .unavailable(failure) : .outdated
         }
     }
@@ -274,9 +278,9 @@ actor CredentialKeeper {
 
 extension StoredCredential {
     /// Whether its access token lasts longer than `margin`.
-    fileprivate func isFresh(_ margin: TimeInterval) -> Bool {
+    fileprivate func isFresh(_ margin: Duration) -> Bool {
         guard accessToken != nil else { return false }
-        return credential.accessExpiresAt.map { $0.timeIntervalSinceNow > margin } ?? true
+        return accessEnds.map { ContinuousClock.now.duration(to: $0) > margin } ?? true
     }
 
     /// Whether it is `former`, at most with another access token: a refresh is no update.

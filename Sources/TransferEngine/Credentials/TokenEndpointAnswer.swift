@@ -59,7 +59,8 @@ enum TokenEndpointAnswer: Equatable {
     init(_ error: CurlError) {
         let failure = TransferFailure(error)
         switch failure.code {
-        case .egressDenied, .proxyUnreachable, .proxyCredentialRefused, .proxyRefused:
+        case .egressDenied, .proxyUnreachable, .proxyCredentialRefused, .proxyRefused,
+            .authoritiesUnusable:
             self = .unreached(
                 TransferFailure(
                     failure.code,

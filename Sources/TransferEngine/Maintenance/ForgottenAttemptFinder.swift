@@ -23,6 +23,7 @@ struct ForgottenAttemptFinder {
         let holdings = try await workers.holdings(incarnation: identity.incarnation)
         // What waits to be stored may wait for long, and is not forgotten.
         let known = active.fences.union(completer.heldUp.steps.map(\.fence))
+            .union(completer.postponed.fences)
         let attempts = holdings.attempts.filter { !known.contains($0.fence) }
         let gone = forgotten.look(
             (attempts.map(\.fence) + holdings.pendingRenames.map(\.fence))

@@ -20,7 +20,7 @@ struct ShortageWatcher {
             for shortage in shortages.due().now {
                 shortages.probed(shortage, isOver: await files.isOver(shortage))
             }
-            let current = shortages.current
+            let current = shortages.confirmed
             guard current != told else { continue }
             told = current
             if current.isEmpty {

@@ -7,10 +7,14 @@ package import TransferModel
 /// probe was one attempt's bad luck, or its own size. Where the attempts themselves use a resource
 /// up, no task is claimed until the probe, whatever it finds. A shortage that soon comes back is
 /// waited out for longer.
+///
+/// It tells more than it waits for: a probe is small, and may succeed while every attempt fails.
 package final class Shortages: Sendable {
     /// The time between the first sight of a shortage and its second probe; doubled while it lasts.
     private static let pauseMin: Duration = .seconds(1)
     private static let pauseMax: Duration = .seconds(30)
+    /// How long a shortage that was confirmed is told of after an attempt that still met it.
+    private static let relapseMax: Duration = .seconds(20)
 
     private struct Entry {
         var isConfirmed: Bool
@@ -22,6 +26,13 @@ package final class Shortages: Sendable {
         var entries: [Shortage: Entry] = [:]
         /// The time at which each shortage was over, and its last pause.
         var ended: [Shortage: (at: ContinuousClock.Instant, pause: Duration)] = [:]
+        /// Of each that was confirmed and counts as over: until when one that is met again is told
+        /// of, and whether it was.
+        var relapses: [Shortage: (until: ContinuousClock.Instant, isMet: Bool)] = [:]
+        /// What pending renames wait for.
+        var ofRenames: Set<Shortage> = []
+
+        var confirmed: Set<Shortage> { Set(entries.filter(\.value.isConfirmed).keys) }
     }
 
     private let state = Mutex(State())
@@ -30,10 +41,19 @@ package final class Shortages: Sendable {
     /// Creates an instance that knows no shortage.
     package init() {}
 
-    /// The current shortages, in a fixed order.
-    package var current: [Shortage] {
-        state.withLock { $0.entries.filter(\.value.isConfirmed).keys.sorted() }
+    /// The current shortages, in a fixed order; some of them concern a part of the tasks only, and
+    /// stop no claims.
+    package var current: [Shortage] { current(at: .now) }
+
+    func current(at now: ContinuousClock.Instant) -> [Shortage] {
+        state.withLock { state in
+            let met = state.relapses.filter { $0.value.isMet && now < $0.value.until }.keys
+            return state.confirmed.union(state.ofRenames).union(met).sorted()
+        }
     }
+
+    /// The shortages for which nothing is claimed, in a fixed order.
+    var confirmed: [Shortage] { state.withLock { $0.confirmed.sorted() } }
 
     /// Whether tasks may be claimed.
     var isNone: Bool { state.withLock { !$0.entries.values.contains(where: \.isConfirmed) } }
@@ -41,6 +61,9 @@ package final class Shortages: Sendable {
     /// Records that something failed for lack of a resource.
     func note(_ shortage: Shortage, at now: ContinuousClock.Instant = .now) {
         let isNews = state.withLock { state in
+            if let relapse = state.relapses[shortage], now < relapse.until {
+                state.relapses[shortage] = (now + Self.relapseMax, true)
+            }
             guard state.entries[shortage] == nil else { return false }
             let isConfirmed = shortage == .descriptorsExhausted
             var entry = Entry(
@@ -56,6 +79,11 @@ package final class Shortages: Sendable {
             return true
         }
         if isNews { news.signal() }
+    }
+
+    /// Records what pending renames wait for.
+    func renamesWait(for shortages: Set<Shortage>) {
+        state.withLock { $0.ofRenames = shortages }
     }
 
     /// Returns the shortages that are due for a probe, and the time until the next one is; nil when
@@ -74,6 +102,9 @@ package final class Shortages: Sendable {
             guard var entry = state.entries[shortage] else { return }
             guard !isOver else {
                 state.entries[shortage] = nil
+                if entry.isConfirmed {
+                    state.relapses[shortage] = (now + Self.relapseMax, false)
+                }
                 state.ended[shortage] = (now, entry.isConfirmed ? entry.pause : Self.pauseMin)
                 return
             }

@@ -136,6 +136,8 @@ extension Exchange {
                 return (unusable, nil)
             }
             state.end = nil
+            // Its room is free once the file is removed, however long somebody holds this attempt.
+            defer { state.file = nil }
             return (nil, handOver(end, state))
         }
         if let unusable { forget(unusable) }

@@ -72,8 +72,8 @@ struct Problem: Error, Sendable {
         self.init(
             .eventsExpired,
             """
-            The place that was named is in other events, as those of an earlier session with this \
-            identifier. Ask without `after`.
+            The place that was named is in other events, such as those of another session, or of \
+            an earlier one with this identifier. Ask without `after`.
             """
         )
         oldestSequence = oldest

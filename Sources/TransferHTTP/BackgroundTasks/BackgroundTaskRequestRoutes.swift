@@ -66,7 +66,7 @@ struct BackgroundTaskRequestRoutes: Sendable {
         }
         let submission = try await decoded(BackgroundTaskSubmission.self, from: body)
         let (request, client) = try submission.request()
-        let occurrence = try firstOccurrence(of: request)
+        let occurrence = try await firstOccurrence(of: request)
         let id = BackgroundTaskRequestID(.version7())
         for _ in 0..<Self.draftsMax {
             let kept = try await answerToKeep(
@@ -156,9 +156,10 @@ struct BackgroundTaskRequestRoutes: Sendable {
     }
 
     /// Returns the first time of a request that recurs; nil for any other.
-    private func firstOccurrence(of request: BackgroundTaskRequest) throws(Problem) -> Date? {
+    private func firstOccurrence(of request: BackgroundTaskRequest) async throws -> Date? {
         guard let recurrence = request.recurrence else { return nil }
-        guard let first = recurrence.first(earliest: request.earliestBeginAt, now: Date.now) else {
+        let now = try await stores.database.currentTime()
+        guard let first = recurrence.first(earliest: request.earliestBeginAt, now: now) else {
             throw Problem([
                 FieldError(
                     pointer: "/recurrence",

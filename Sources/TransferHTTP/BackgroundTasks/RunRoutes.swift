@@ -41,7 +41,7 @@ struct RunRoutes: Sendable {
         }
         addChange("extend", to: router) { id, tenant, body in
             let time = try await decoded(RunExtensionRequest.self, from: body).time()
-            return try await stores.runs.extendRun(id, by: time, of: tenant)
+            return try await stores.runs.extendRun(id, forAtLeast: time, of: tenant)
         }
         addChange("progress", to: router) { id, tenant, body in
             let request = try await decoded(RunProgressRequest.self, from: body)
@@ -131,7 +131,7 @@ extension BackgroundTaskRun.EndReason {
 }
 
 extension RunExtensionRequest {
-    /// Returns the time by which a deadline is moved.
+    /// Returns the time that a run may take from now.
     fileprivate func time() throws(Problem) -> Duration {
         var check = RangeCheck(pointer: "")
         let time = check.seconds(seconds, 1...86_400, "seconds")

@@ -31,7 +31,7 @@ struct BodyRoutes: Sendable {
     func offset(of id: TaskID, tenant: TenantID) async throws -> Response {
         _ = try await awaiting(id, tenant: tenant)
         let size = try await container.run(on: threads) { [container] in
-            try container.size(of: StagedBody.place(of: id, tenant: tenant)) ?? 0
+            try StagedBody.size(of: id, tenant: tenant, in: container)
         }
         return Response(status: .noContent, headers: [.uploadOffset: "\(size)"])
     }
@@ -54,21 +54,19 @@ struct BodyRoutes: Sendable {
             problem.headers[.uploadOffset] = "\(body.size)"
             throw problem
         }
-        try await receive(first, &chunks, into: body, range, of: id, tenant: tenant)
-        guard range.isComplete(at: body.size) else {
-            return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
-        }
-        let brought = body.size
         do {
-            try await check(body, request.headers, isWhole: range.start == 0)
-            try await container.run(on: threads) { try body.sync() }
+            try await receive(first, &chunks, into: body, range, of: id, tenant: tenant)
         } catch {
-            // What was thrown away takes no room.
-            if body.size == 0 {
-                staged.added(-brought, of: tenant)
-                try await stores.stagedBodies.forget([id])
-            }
+            try await keep(body, of: id, tenant: tenant)
             throw error
+        }
+        let isComplete = range.isComplete(at: body.size)
+        try await store(body, of: id, tenant: tenant) {
+            guard isComplete else { return }
+            try await check(body, request.headers, isWhole: range.start == 0)
+        }
+        guard isComplete else {
+            return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
@@ -81,6 +79,44 @@ struct BodyRoutes: Sendable {
                 byteBuffer: ByteBuffer(bytes: WireEncoder.encode(TaskDocument(ready)))
             )
         )
+    }
+
+    /// Makes the bytes of a request durable that breaks off: the client is to continue after them,
+    /// also after a power cut or at another machine.
+    ///
+    /// - Throws: only if there are fewer bytes now than the request's own error tells.
+    private func keep(_ body: StagedBody, of id: TaskID, tenant: TenantID) async throws {
+        guard !body.isDurable else { return }
+        let brought = body.size
+        // The request may have been cancelled, and work for a cancelled task is dropped.
+        let stored = Task { try await store(body, of: id, tenant: tenant) }
+        do {
+            try await stored.value
+        } catch {
+            guard body.size == brought else { throw error }
+        }
+    }
+
+    /// Makes the bytes durable that have passed `check`.
+    ///
+    /// Bytes that do not pass, or cannot be flushed, are discarded, and take no room.
+    private func store(
+        _ body: StagedBody,
+        of id: TaskID,
+        tenant: TenantID,
+        _ check: () async throws -> Void = {}
+    ) async throws {
+        let brought = body.size
+        do {
+            try await check()
+            try await container.run(on: threads) { try body.sync() }
+        } catch {
+            if body.size == 0 {
+                staged.added(-brought, of: tenant)
+                try await stores.stagedBodies.forget([id])
+            }
+            throw error
+        }
     }
 
     /// Returns the task when it still waits for bytes; a task that has not begun may be given

@@ -42,7 +42,7 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         guard let cursor = EventCursor(text) else {
             throw QueryParameters.invalid(
                 field,
-                "Must be the `next` of a page or the `id` in a stream, such as `session_id:sequence`.",
+                "Must be the `next` of a page or the `id` in a stream of these events, unchanged.",
                 code: .invalidCursor
             )
         }

@@ -3,6 +3,10 @@ package import TransferWire
 
 /// The health of an instance, as reported to monitors.
 package struct HealthReport: Sendable {
+    /// The seconds by which an instance's clock may differ from the database's without a warning: a
+    /// tenth of the time for which receivers accept a signature.
+    package static let clockDifferenceMax: Double = 30
+
     /// The version of the program.
     package let version: String
     /// The linked libcurl.
@@ -23,7 +27,10 @@ package struct HealthReport: Sendable {
     /// The number of seconds by which the database's clock was set ahead; nil when it was not, when
     /// the clock is followed, or when it does not matter here.
     package let databaseClockAhead: Double?
-    /// The resources that the instance is short of, so that it claims no task.
+    /// The seconds by which the instance's clock is ahead of the database's, negative if it is
+    /// behind; nil while the database does not tell.
+    package let clockDifference: Double?
+    /// The resources that the instance is short of, so that all or some of its tasks wait.
     package let shortages: [Shortage]
     /// The numbers of pauses.
     package let pauses: PauseCounts
@@ -42,6 +49,7 @@ package struct HealthReport: Sendable {
         databaseReason: String? = nil,
         signals: SignalStatus,
         databaseClockAhead: Double? = nil,
+        clockDifference: Double? = nil,
         shortages: [Shortage] = [],
         pauses: PauseCounts = PauseCounts(),
         workers: Int?,
@@ -56,6 +64,7 @@ package struct HealthReport: Sendable {
         self.databaseReason = databaseReason
         self.signals = signals
         self.databaseClockAhead = databaseClockAhead
+        self.clockDifference = clockDifference
         self.shortages = shortages
         self.pauses = pauses
         self.workers = workers

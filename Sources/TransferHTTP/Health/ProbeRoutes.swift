@@ -52,12 +52,13 @@ struct ProbeRoutes: Sendable {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
         let ahead = report.databaseClockAhead.map { Int($0.rounded()) }
-        let tasksWait =
+        let clock = Self.clock(report.clockDifference)
+        let isWarned =
             report.isDatabaseUp
             && (!report.shortages.isEmpty || ahead != nil || report.pauses.isEverythingPaused
-                || report.isDatabaseFull || report.isDatabaseFailing)
+                || report.isDatabaseFull || report.isDatabaseFailing || clock.status != "pass")
         let document = HealthDocument(
-            status: tasksWait ? "warn" : status,
+            status: isWarned ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
@@ -69,6 +70,7 @@ struct ProbeRoutes: Sendable {
                 status: ahead == nil ? "pass" : "fail",
                 reason: ahead.map { "set ahead by \($0) s; what is due by that alone waits" }
             ),
+            clock: clock,
             signals: HealthDocument.Component(status: report.signals.rawValue),
             shortages: report.shortages.map(\.rawValue),
             pauses: HealthDocument.Pauses(
@@ -80,6 +82,19 @@ struct ProbeRoutes: Sendable {
             uptimeSeconds: Int(report.uptime.components.seconds)
         )
         return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
+    }
+
+    private static func clock(_ difference: Double?) -> HealthDocument.InstanceClock {
+        let seconds = difference.map { Int($0.rounded()) }
+        guard let difference, abs(difference) > HealthReport.clockDifferenceMax else {
+            return HealthDocument.InstanceClock(status: "pass", seconds: seconds)
+        }
+        return HealthDocument.InstanceClock(
+            status: "warn",
+            seconds: seconds,
+            reason: difference > 0
+                ? "ahead of the database's clock" : "behind the database's clock"
+        )
     }
 
     private static func answer(_ document: ByteBuffer, type: String) -> Response {

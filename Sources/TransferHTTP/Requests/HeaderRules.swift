@@ -62,7 +62,7 @@ extension HTTPHeader.Fault {
         switch self {
         case .invalidName: "The name must be a token (RFC 9110 §5.6.2)."
         case .forbidden: "The service sets this header itself."
-        case .valueTooLong: "The value may have \(HTTPHeader.valueBytesMax) bytes."
+        case .valueTooLong: "The value may have at most \(HTTPHeader.valueBytesMax) bytes."
         case .invalidValue:
             "The value must have no control characters and no space at its ends."
         }

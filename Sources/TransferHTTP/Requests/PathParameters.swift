@@ -31,13 +31,11 @@ extension APIContext {
     /// The server passes the segment as it was sent; because it is decoded here, `%2F` is a slash
     /// within the identifier and does not separate segments.
     private func sessionIdentifier() throws(Problem) -> String {
-        guard let raw = parameters.get("identifier"),
-            let identifier = PercentDecoding.text(raw[...]),
-            SessionIdentifier.isValid(identifier)
-        else {
+        let identifier = parameters.get("identifier").flatMap { PercentDecoding.text($0[...]) }
+        guard let identifier, SessionIdentifier.isValid(identifier) else {
             throw QueryParameters.invalid(
                 "identifier",
-                SessionIdentifier.rule,
+                identifier == nil ? "Must be in percent-encoded UTF-8." : SessionIdentifier.rule,
                 code: .invalidIdentifier
             )
         }

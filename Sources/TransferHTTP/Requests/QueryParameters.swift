@@ -43,11 +43,15 @@ struct QueryParameters: Sendable {
 
     /// Returns the number of items that the client wants.
     func limit() throws(Problem) -> Int {
-        guard let limit = try integer("limit") else { return Self.limitDefault }
-        guard (1...Int64(Self.limitMax)).contains(limit) else {
+        guard let text = self["limit"] else { return Self.limitDefault }
+        // Digits alone: also `+1` would be a number.
+        let isDigits = text.utf8.allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        guard isDigits, let limit = Int(text), (1...Self.limitMax).contains(limit) else {
             throw Self.invalid("limit", "Must be a whole number from 1 to \(Self.limitMax).")
         }
-        return Int(limit)
+        return limit
     }
 
     /// Returns whether a parameter is true; an absent one is false.
@@ -57,18 +61,6 @@ struct QueryParameters: Sendable {
         case "true": return true
         default: throw Self.invalid(name, "Must be `true` or `false`.")
         }
-    }
-
-    /// Returns a number that is not negative, in decimal digits only.
-    func integer(_ name: String) throws(Problem) -> Int64? {
-        guard let text = values[name] else { return nil }
-        let isDigits = text.utf8.allSatisfy {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-        }
-        guard isDigits, let number = Int64(text) else {
-            throw Self.invalid(name, "Must be a whole number that is not negative.")
-        }
-        return number
     }
 
     /// Returns the problem with a parameter that is not `allowed`, whose name may be no text.

@@ -24,7 +24,11 @@ extension Request {
     }
 
     /// Returns the bytes of the body, which must be declared as JSON unless it is empty.
-    func jsonBody() async throws -> [UInt8] {
+    ///
+    /// - Parameter other: another type of the operation, not read here; a refusal names it.
+    /// - Returns: the bytes, of which there may be none.
+    /// - Throws: ``Problem`` for a body that is not complete, too large or of another type.
+    func jsonBody(or other: String? = nil) async throws -> [UInt8] {
         let bytes = try await collect()
         await RequestResources.current?.beginWork()
         if let announced = headers.contentLength, announced != bytes.count {
@@ -32,7 +36,7 @@ extension Request {
         }
         if !bytes.isEmpty || headers.contains(.contentType) {
             let isChange = method == .patch && hasMediaType(Self.mergePatchType)
-            try checkMediaType(isChange ? Self.mergePatchType : "application/json")
+            try checkMediaType(isChange ? Self.mergePatchType : "application/json", or: other)
         }
         return bytes
     }
@@ -55,7 +59,7 @@ extension Request {
     /// Checks the media type of the body.
     ///
     /// - Throws: ``Problem`` unless the body is declared as plain `type` in UTF-8.
-    func checkMediaType(_ type: String) throws(Problem) {
+    func checkMediaType(_ type: String, or other: String? = nil) throws(Problem) {
         let parameters = parameters(ofMediaType: type)
         let isUTF8 =
             parameters?.allSatisfy {
@@ -64,7 +68,8 @@ extension Request {
         let isPlain =
             headers.value(of: .contentEncoding).map { $0.lowercased() == "identity" } ?? true
         guard isUTF8, isPlain else {
-            throw Problem(.unsupportedMediaType, "Send `\(type)` in UTF-8, not compressed.")
+            let types = "`\(type)`" + (other.map { " or `\($0)`" } ?? "")
+            throw Problem(.unsupportedMediaType, "Send \(types) in UTF-8, not compressed.")
         }
     }
 
@@ -110,7 +115,7 @@ extension Request {
     fileprivate static let tooSlow = Problem(.incompleteBody, "It came too slowly; send it again.")
     fileprivate static let tooLarge = Problem(
         .bodyTooLarge,
-        "A body may have \(bodyBytesMax) bytes."
+        "A body may have at most \(bodyBytesMax) bytes."
     )
 }
 

@@ -28,7 +28,7 @@ extension TaskRequest {
                 FieldError(
                     pointer: "/destination/path",
                     .invalidDestination,
-                    "Must be a relative path beneath the container, of plain names."
+                    Destination.pathRule
                 )
             )
         }
@@ -226,7 +226,7 @@ private enum FieldRules {
                 FieldError(
                     pointer: "\(pointer)/client_persisted_string",
                     .clientStringTooLong,
-                    "May have \(ClientString.bytesMax) bytes of UTF-8."
+                    "May have at most \(ClientString.bytesMax) bytes of UTF-8."
                 )
             )
             return nil

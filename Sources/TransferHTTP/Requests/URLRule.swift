@@ -10,7 +10,7 @@ enum URLRule {
         if let place = bytes.firstIndex(where: { !isPlain($0) }) {
             let isInHost = authorityPart(of: text, bytes)?.indices.contains(place) ?? false
             return "Has \(name(of: bytes[place])) as byte \(place + 1), which "
-                + remedy(for: bytes[place], isInHost: isInHost)
+                + rule(for: bytes[place], isInHost: isInHost)
         }
         guard let authority = authorityPart(of: text, bytes) else {
             return "Must begin with http:// or https://."
@@ -42,15 +42,9 @@ enum URLRule {
             }
     }
 
-    private static func remedy(for byte: UInt8, isInHost: Bool) -> String {
-        if !isInHost {
-            "must be percent-encoded, as `components` are by themselves where they are accepted."
-        } else if byte < 0x80 {
-            "no host has."
-        } else {
-            "a host has in Punycode (`xn--…`), as that of `components` gets it by itself where "
-                + "they are accepted."
-        }
+    private static func rule(for byte: UInt8, isInHost: Bool) -> String {
+        if isInHost { return byte < 0x80 ? "no host has." : "a host has in Punycode (`xn--…`)." }
+        return "must be percent-encoded" + (byte == UInt8(ascii: " ") ? ", as `%20`." : ".")
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

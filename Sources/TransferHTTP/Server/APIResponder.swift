@@ -198,7 +198,7 @@ package struct APIResponder: HTTPResponder {
     ) throws -> Handler {
         guard let entry = table.entry(of: path),
             try !entry.isForTests || context.requireCaller().isForTests
-        else { throw Problem(.unknownRoute) }
+        else { throw unknown(path) }
         let method = request.method.rawValue
         guard entry.methods.contains(method) else {
             var problem = Problem(.methodNotAllowed)
@@ -219,6 +219,12 @@ package struct APIResponder: HTTPResponder {
             if !hasQuery { _ = try QueryParameters(request, allowed: []) }
             return try await routes.respond(to: Self.routed(request), context: context)
         }
+    }
+
+    /// Returns the problem of a path that there is not.
+    private func unknown(_ path: String) -> Problem {
+        let isWithSlash = path.hasSuffix("/") && table.entry(of: String(path.dropLast())) != nil
+        return Problem(.unknownRoute, isWithSlash ? "A path has no slash at its end." : nil)
     }
 
     /// Returns the request to route: a `GET` for a `HEAD`.

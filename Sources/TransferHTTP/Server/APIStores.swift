@@ -4,6 +4,8 @@ package import TransferStore
 ///
 /// One reference, because each piece of work copies them.
 package final class APIStores: Sendable {
+    /// The database of all of them.
+    package let database: Database
     package let tenants: TenantStore
     package let keys: KeyStore
     package let clients: ClientStore
@@ -35,6 +37,7 @@ package final class APIStores: Sendable {
     package let testHooks: TestHookStore
 
     package init(_ database: Database) {
+        self.database = database
         tenants = TenantStore(database)
         keys = KeyStore(database)
         clients = ClientStore(database)

@@ -4,6 +4,8 @@ package struct ConnectionBounds: Sendable {
     package static let maxDefault = 4096
     /// The allowed numbers of connections.
     package static let maxRange = 64...65_536
+    /// The default number of connections for the health routes.
+    package static let reserveDefault = 64
 
     /// The maximum number of connections at once; each needs some 20 KiB.
     package var max: Int
@@ -15,7 +17,7 @@ package struct ConnectionBounds: Sendable {
     /// The maximum number of connections whose last good key belonged to one tenant.
     package var perTenantMax: Int
     /// The number of connections beyond all of these, for the health routes alone.
-    package var reserve = 64
+    package var reserve = reserveDefault
     /// The time from the accept, or from the first byte, to the end of a head.
     package var headTimeout: Duration = .seconds(10)
     /// The same time on a connection of the reserve.
@@ -46,5 +48,15 @@ package struct ConnectionBounds: Sendable {
         self.perAddressMax = perAddressMax ?? max * 3 / 4
         withoutKeyMax = max / 2
         perTenantMax = max / 2
+    }
+
+    /// Returns these bounds for at most `count` connections, of which one address has the same
+    /// share.
+    package func limited(to count: Int) -> ConnectionBounds {
+        guard count < max else { return self }
+        return ConnectionBounds(
+            max: count,
+            perAddressMax: Swift.max(1, perAddressMax * count / max)
+        )
     }
 }

@@ -15,16 +15,20 @@ final class StagedBytes: Sendable {
 
     /// The number of bytes written between two checks.
     static let step: Int64 = 4 << 20
-    /// The time for which a count holds, longer when counting took long.
-    private static let age: Duration = .seconds(2)
     private static let ageFactor = 20
-    /// The maximum number of tenants whose count is kept.
-    private static let countsMax = 1000
 
     private let container: Container
+    /// The maximum number of tenants whose count is kept.
+    private let countsMax: Int
+    /// The time for which a count holds, longer when counting took long.
+    private let age: Duration
     private let counts = Mutex<[TenantID: Count]>([:])
 
-    init(in container: Container) { self.container = container }
+    init(in container: Container, countsMax: Int = 1000, age: Duration = .seconds(2)) {
+        self.container = container
+        self.countsMax = countsMax
+        self.age = age
+    }
 
     /// What is in the way of further bytes.
     enum Obstacle {
@@ -57,13 +61,13 @@ final class StagedBytes: Sendable {
         let bytes = try container.bytes(beneath: "\(tenant)/\(ResultLocation.bodyFolder)")
         let took = ContinuousClock.now - started
         counts.withLock { counts in
-            if counts.count >= Self.countsMax {
+            if counts.count >= countsMax {
                 counts = counts.filter { $0.value.until > started }
             }
-            guard counts.count < Self.countsMax else { return }
+            guard counts.count < countsMax else { return }
             counts[tenant] = Count(
                 bytes: bytes,
-                until: .now + max(Self.age, took * Self.ageFactor)
+                until: .now + max(age, took * Self.ageFactor)
             )
         }
         return bytes

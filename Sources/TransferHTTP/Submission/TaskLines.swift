@@ -24,6 +24,9 @@ final class TaskLines: @unchecked Sendable {
     static let partLinesMax = SubmissionStore.submissionMax
     /// The number of bytes at which a part ends, with the line that reaches it.
     static let partBytesMax = 4 * 1024 * 1024
+    /// The number of values at which a part ends, with the line that reaches it: as many as an
+    /// array may have, where a stream continues in another part.
+    static let partValuesMax = JSONText.batchValuesMax
     /// The maximum number of lines in a body.
     static let linesMax = 1_000_000
 
@@ -49,11 +52,13 @@ final class TaskLines: @unchecked Sendable {
         share?.shrink(to: 0)
         var lines: [Line] = []
         var byteCount = 0
+        var valueCount = 0
         while lines.count < Self.partLinesMax, byteCount < Self.partBytesMax,
-            let line = try await nextLine()
+            valueCount < Self.partValuesMax, let line = try await nextLine()
         {
             lines.append(line)
             byteCount += line.bytes.count
+            valueCount += line.valuesAtMost
         }
         return lines.isEmpty ? nil : lines
     }
@@ -68,7 +73,7 @@ final class TaskLines: @unchecked Sendable {
             guard found.number <= Self.linesMax else {
                 throw Problem(
                     .bodyTooLarge,
-                    "A body may have \(Self.linesMax) lines; send the others with another one."
+                    "A body may have at most \(Self.linesMax) lines; send the others with another."
                 ).inLine(found.number)
             }
             if !found.isBlank { return found }
@@ -84,7 +89,7 @@ final class TaskLines: @unchecked Sendable {
             let end = view.firstIndex(of: UInt8(ascii: "\n"))
             let piece = view[..<(end ?? view.endIndex)]
             guard line.count + piece.count <= Self.lineBytesMax else {
-                throw Problem(.bodyTooLarge, "A line may have \(Self.lineBytesMax) bytes.")
+                throw Problem(.bodyTooLarge, "A line may have at most \(Self.lineBytesMax) bytes.")
                     .inLine(lineNumber)
             }
             try share?.takeNow(piece.count)
@@ -117,5 +122,13 @@ extension TaskLines.Line {
     /// Whether there is only whitespace that JSON skips.
     fileprivate var isBlank: Bool {
         bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+    }
+
+    /// The number of values, as ``JSONText`` counts those that are no digits; a comma or bracket in
+    /// a string counts too, which costs no more than a smaller part.
+    fileprivate var valuesAtMost: Int {
+        bytes.count {
+            $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{")
+        }
     }
 }

@@ -13,10 +13,9 @@ extension TaskRequest {
             errors.append(FieldError(pointer: "/\(field)", code, detail))
         }
         // Below, only a method that is allowed is compared: others may take long.
-        let method = self.method.flatMap { Self.isAllowed($0) ? $0 : nil }
-        if self.method != nil, method == nil {
-            refuse("method", "Must be a method such as GET or POST, but not CONNECT or TRACE.")
-        }
+        let fault = self.method.flatMap(Self.fault(ofMethod:))
+        let method = fault == nil ? self.method : nil
+        if let fault { refuse("method", fault) }
         guard let kind = TransferRequest.Kind(word: kind ?? "download") else {
             refuse("kind", "Must be `download`, `upload` or `data`.")
             return (TransferRequest(), nil)
@@ -67,12 +66,26 @@ extension TaskRequest {
         return (request, contentType)
     }
 
-    /// Whether a client may use `method` (RFC 9110 §9.1); CONNECT and TRACE are not for resources.
-    private static func isAllowed(_ method: String) -> Bool {
-        (1...TransferRequest.methodBytesMax).contains(method.utf8.count)
+    /// Returns why a client may not use `method` (RFC 9110 §9.1); nil if it may.
+    ///
+    /// CONNECT and TRACE are not for resources. `get` is another method than GET, which few origins
+    /// know, and none that is safe to repeat.
+    private static func fault(ofMethod method: String) -> String? {
+        let isToken =
+            (1...TransferRequest.methodBytesMax).contains(method.utf8.count)
             && method.utf8.allSatisfy(HTTPHeader.isTokenByte)
-            && !["CONNECT", "TRACE"].contains(method.uppercased())
+        let common = isToken ? method.uppercased() : ""
+        guard isToken, !["CONNECT", "TRACE"].contains(common) else {
+            return "Must be a method such as GET or POST, but not CONNECT or TRACE."
+        }
+        guard common != method, Self.commonMethods.contains(common) else { return nil }
+        return "Must be `\(common)`: methods are case-sensitive."
     }
+
+    /// The methods of RFC 9110 §9.3 and RFC 5789 that are allowed.
+    private static let commonMethods = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH",
+    ]
 }
 
 extension UploadRequest {
@@ -86,7 +99,7 @@ extension UploadRequest {
         switch (path, body, staged ?? false, copy) {
         case (let path?, nil, false, nil):
             guard Destination(path: path, overwrite: false) != nil else {
-                refuse("/path", "Must be a relative path beneath the container, of plain names.")
+                refuse("/path", Destination.pathRule)
                 return nil
             }
             return .file(path: path)

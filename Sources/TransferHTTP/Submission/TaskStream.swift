@@ -141,6 +141,9 @@ struct TaskStream: Sendable {
             let task: Checked<TaskRequest>
             do throws(WireDecoder.Failure) {
                 task = try Checked<TaskRequest>(json: line.bytes)
+            } catch .malformed(WireDecoder.notJSON) {
+                let rule = "Each line of this body is a task, without a line break in it."
+                throw Problem(.malformedJSON, "\(WireDecoder.notJSON) \(rule)").inLine(line.number)
             } catch {
                 throw Problem(error).inLine(line.number)
             }

@@ -173,7 +173,7 @@ private enum SubscriptionRules {
             FieldError(
                 pointer: "/description",
                 .invalidValue,
-                "May have \(most) bytes of UTF-8 and no NUL."
+                "May have at most \(most) bytes of UTF-8 and no NUL."
             )
         )
     }

@@ -150,9 +150,11 @@ struct SubscriptionRoutes: Sendable {
             try await body.isEmpty
             ? RotateSecretRequest() : decoded(RotateSecretRequest.self, from: body)
         let overlap = try request.overlap()
-        let expiry =
-            overlap == .zero
-            ? nil : Date.wholeMilliseconds(of: Date() + overlap / .seconds(1))
+        var expiry: Date?
+        if overlap > .zero {
+            let now = try await stores.database.currentTime()
+            expiry = .wholeMilliseconds(of: now + overlap / .seconds(1))
+        }
         let secret = SigningSecret.random()
         let answer = try Answer.json(
             SigningSecretDocument(

@@ -22,7 +22,7 @@ extension BodyRequest {
         guard let content = encoded(refuse) else { return nil }
         let bytesMax = TransferRequest.UploadSource.dataBytesMax
         guard content.bytes.count <= bytesMax else {
-            refuse("", "May have \(bytesMax) bytes as it is sent; more can be staged.")
+            refuse("", "May have at most \(bytesMax) bytes as it is sent; more can be staged.")
             return nil
         }
         return content

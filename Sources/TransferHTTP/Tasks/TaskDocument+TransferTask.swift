@@ -75,9 +75,12 @@ extension TransferTask {
             return "The task waits for its earliest_begin_at\(time.map { ", \($0)" } ?? "")."
         case .queued: return "The task waits for a free slot for its host."
         case .waitingForRetry:
+            let next = time.map { " at \($0)." } ?? " later."
             let cause = failure.map { " (\($0.code.rawValue))" } ?? ""
-            return "Attempt \(attempt) did not succeed\(cause); the next one begins"
-                + (time.map { " at \($0)." } ?? " later.")
+            // The number of one that does not count was given back.
+            let isCounted = attempt > 0 && failure?.shortage == nil
+            let subject = isCounted ? "Attempt \(attempt)" : "An attempt that does not count"
+            return "\(subject) did not succeed\(cause); the next one begins\(next)"
         case .waitingForConnectivity:
             let isOutOfService = failure?.httpStatus == 503
             let cause = isOutOfService ? "answers that it is out of service" : "cannot be reached"
@@ -87,7 +90,13 @@ extension TransferTask {
             return "The client is asked whether the task is to begin; it fails without an answer"
                 + (time.map { " by \($0)." } ?? " in time.")
         case .waitingForAuthentication:
-            return "The server wants a credential; the task fails without one"
+            // That is found before a request to the origin.
+            let isUnusable = failure?.code == .credentialUnusable
+            let cause =
+                isUnusable
+                ? "The client is asked for a credential, as the one to be sent cannot be used"
+                : "The server wants a credential"
+            return "\(cause); the task fails without one"
                 + (time.map { " by \($0)." } ?? " in time.")
         case .running, .completed, .failed, .cancelled: return nil
         }

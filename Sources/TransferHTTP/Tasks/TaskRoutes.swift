@@ -39,7 +39,7 @@ struct TaskRoutes: Sendable {
                 return try await TaskStream(request, to: session, by: submitter, key, context)
                     .response()
             }
-            var body = try await request.jsonBody()
+            var body = try await request.jsonBody(or: TaskStream.mediaType)
             let answer = try await RequestResources.submitting(body.count) {
                 try await submit(&body, of: request, under: lease, to: session, by: caller)
             }

@@ -7,14 +7,19 @@ extension KeyRequest {
     /// Returns the key that this request asks for, made of `key`; what the caller's own key is
     /// limited to is its limit too.
     ///
+    /// - Parameters:
+    ///   - key: the key with its secret.
+    ///   - caller: who asks for it.
+    ///   - now: the time by the database's clock, by which a key expires.
+    /// - Returns: the key to be stored.
     /// - Throws: ``Problem`` with everything that is wrong, as scopes that the caller has not.
-    func newKey(_ key: APIKey, by caller: Caller) throws(Problem) -> NewAPIKey {
+    func newKey(_ key: APIKey, by caller: Caller, now: Date) throws(Problem) -> NewAPIKey {
         var errors: [FieldError] = []
         if !NewAPIKey.isName(name) {
             errors.append(FieldError(pointer: "/name", .invalidValue, NewAPIKey.nameRule))
         }
         let scopes = scopes(of: caller.scopes, into: &errors)
-        let expiryDate = expiryDate(upTo: caller.expiryDate, into: &errors)
+        let expiryDate = expiryDate(upTo: caller.expiryDate, now: now, into: &errors)
         let rate = rate(upTo: caller.keyRequestsPerSecondMax, into: &errors)
         guard errors.isEmpty else { throw Problem(errors) }
         return NewAPIKey(
@@ -29,12 +34,16 @@ extension KeyRequest {
 
     /// Returns the time from which the key is refused: `bound`, that of the caller's, unless the
     /// request names an earlier one.
-    private func expiryDate(upTo bound: Date?, into errors: inout [FieldError]) -> Date? {
+    private func expiryDate(
+        upTo bound: Date?,
+        now: Date,
+        into errors: inout [FieldError]
+    ) -> Date? {
         guard let expiresAt else { return bound }
         func refuse(_ detail: String) {
             errors.append(FieldError(pointer: "/expires_at", .invalidValue, detail))
         }
-        if expiresAt.date <= Date.now { refuse("Must be in the future.") }
+        if expiresAt.date <= now { refuse("Must be in the future.") }
         // As text, whose order is theirs: two dates of the same microsecond may differ.
         if let end = bound.map({ Timestamp($0).rfc3339 }), expiresAt.rfc3339 > end {
             refuse("Must not be later than that of the caller's key, \(end).")
@@ -84,6 +93,7 @@ extension KeyRequest {
             return []
         }
         var scopes: Set<KeyScope> = []
+        let known = granted.names.map { "`\($0)`" }.joined(separator: ", ")
         for (index, name) in names.enumerated() {
             guard let scope = KeyScope(word: name), granted.contains(scope),
                 scopes.insert(scope).inserted
@@ -92,7 +102,7 @@ extension KeyRequest {
                     FieldError(
                         pointer: "/scopes/\(index)",
                         .invalidValue,
-                        "Must be a scope of the caller's key, named once."
+                        "Must be one of the caller's own, \(known), named once."
                     )
                 )
                 continue

@@ -26,7 +26,9 @@ struct KeyRoutes: Sendable {
 
     func create(_ body: [UInt8], by caller: Caller) async throws -> Answer {
         let key = APIKey.generate()
-        let new = try await decoded(KeyRequest.self, from: body).newKey(key, by: caller)
+        let request = try await decoded(KeyRequest.self, from: body)
+        let now = try await stores.database.currentTime()
+        let new = try request.newKey(key, by: caller, now: now)
         let createdAt = try await stores.keys.createAPIKey(new, tenant: caller.tenant)
         var document = KeyDocument(
             id: new.id,

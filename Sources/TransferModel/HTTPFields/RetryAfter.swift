@@ -7,8 +7,19 @@ package enum RetryAfter {
     /// The longest wait returned: a century, so that no later arithmetic overflows.
     private static let secondsMax: Int64 = 100 * 366 * 86_400
 
+    /// Returns the wait that a response with these fields asks for at `now`; nil when it asks for
+    /// none, or `value` makes no sense or lies in the past.
+    ///
+    /// A date counts from the response's own `date`, if it has one: both are by the sender's clock,
+    /// and the clock here may be another.
+    package static func wait(_ value: String?, date: String?, now: Date) -> Duration? {
+        guard let value else { return nil }
+        let sent = date.flatMap { Self.date($0) }.map { Date(timeIntervalSince1970: Double($0)) }
+        return wait(value, now: sent ?? now)
+    }
+
     /// Returns the wait from `now`; nil when the value makes no sense or lies in the past.
-    package static func wait(_ value: String, now: Date) -> Duration? {
+    private static func wait(_ value: String, now: Date) -> Duration? {
         guard value.utf8.count <= bytesMax else { return nil }
         let text = value.utf8.filter { $0 != 0x20 && $0 != 0x09 }
         if !text.isEmpty, text.allSatisfy({ (0x30...0x39).contains($0) }) {
@@ -26,6 +37,7 @@ package enum RetryAfter {
     /// Returns the seconds since 1970 of an HTTP date (RFC 9110, section 5.6.7), also in obsolete
     /// forms.
     static func date(_ value: String) -> Int64? {
+        guard value.utf8.count <= bytesMax else { return nil }
         let words = value.utf8.split { $0 == 0x20 || $0 == UInt8(ascii: ",") || $0 == 0x2D }
             .map { String(decoding: $0, as: UTF8.self) }
         switch words.count {

@@ -11,6 +11,13 @@ package struct Destination: Hashable, Sendable {
     /// the 255 bytes of a Linux file name.
     package static let componentBytesMax = 200
 
+    /// The rule for ``path`` in words.
+    package static let pathRule = """
+        Must be a relative path beneath the container of at most \(pathBytesMax) bytes; its names \
+        have 1 to \(componentBytesMax) bytes, no control characters, and are not `.`, `..` or \
+        those of the service's own files.
+        """
+
     /// - Returns: nil when `path` could name anything but a file of clients beneath the container.
     package init?(path: String, overwrite: Bool) {
         let bytes = Array(path.utf8)

@@ -18,6 +18,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case egressDenied = "egress_denied"
         /// The server's certificate was not accepted, or TLS could not be agreed.
         case tlsFailure = "tls_failure"
+        /// The certificate authorities that this service, the tenant or the task trusts cannot be
+        /// read, or are none.
+        case authoritiesUnusable = "authorities_unusable"
         /// No byte arrived for the inactivity timeout, or the whole took too long.
         case timedOut = "timed_out"
         /// The connection broke during the transfer, or the server refused further parts of the file.
@@ -142,7 +145,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
             .storage
-        case .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
+        case .authoritiesUnusable, .descriptorsExhausted, .memoryExhausted, .unknownOutcome,
+            .poison, .userForceQuit:
             .service
         }
     }
@@ -154,7 +158,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
             .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
             .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
-            .memoryExhausted, .sourceUnavailable:
+            .memoryExhausted, .sourceUnavailable, .authoritiesUnusable:
             true
         case .httpStatus:
             // RFC 9110 §15 and RFC 4918 §11.3: request timeout, locked, too early, too many requests,
@@ -202,9 +206,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .badResponse, .httpStatus, .proxyAuthenticationRequired, .badRedirect, .unsupportedURL,
             .fileTooLarge:
             true
-        case .proxyUnreachable, .proxyCredentialRefused, .credentialUnusable, .responseTooLarge,
-            .destinationCollision, .destinationNotWritable, .sourceMissing, .sourceChanged,
-            .sourceUnavailable, .storageFull, .storageFailure, .storageUnwritable,
+        case .proxyUnreachable, .proxyCredentialRefused, .authoritiesUnusable, .credentialUnusable,
+            .responseTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
+            .sourceChanged, .sourceUnavailable, .storageFull, .storageFailure, .storageUnwritable,
             .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
             false
         }

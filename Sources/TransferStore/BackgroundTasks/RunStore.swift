@@ -86,35 +86,34 @@ extension RunStore {
         _ id: BackgroundTaskRunID,
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
-        try await change(
-            id,
-            of: tenant,
-            to: "accepted_at = coalesce(r.accepted_at, clock_timestamp())"
-        )
+        try await change(id, of: tenant, to: "accepted_at = \(Self.acceptedAt)")
     }
 
-    /// Moves the deadline of a run by `time`, within the bound of its kind.
+    /// Lets a run take at least `time` from now, within the bound of its kind.
+    ///
+    /// The time counts from now and not from the deadline, so that repetitions do not add up.
     package func extendRun(
         _ id: BackgroundTaskRunID,
-        by time: Duration,
+        forAtLeast time: Duration,
         of tenant: TenantID
     ) async throws(StoreError) -> RunChangeResult {
         let kinds = BackgroundTaskKind.allCases
-        let bound: Query = """
-            r.launched_at + interval '1 ms' * (
-                SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
-                    \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
-                WHERE b.kind = r.kind)
+        // The same moment wherever the statement names it.
+        let deadline: Query = """
+            least(statement_timestamp() + \(time.milliseconds) * interval '1 ms',
+                r.launched_at + interval '1 ms' * (
+                    SELECT b.time_ms FROM unnest(\(kinds.map(\.rawValue)),
+                        \(kinds.map(\.runTimeMax.milliseconds))) AS b (kind, time_ms)
+                    WHERE b.kind = r.kind))
             """
         return try await change(
             id,
             of: tenant,
             to: """
-                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
-                deadline_at = greatest(r.deadline_at, least(
-                    r.deadline_at + \(time.milliseconds) * interval '1 ms', \(bound))),
+                accepted_at = \(Self.acceptedAt),
+                deadline_at = greatest(r.deadline_at, \(deadline)),
                 -- The new deadline is announced, too, if there is one.
-                is_expiring = r.is_expiring AND r.deadline_at >= \(bound)
+                is_expiring = r.is_expiring AND r.deadline_at >= \(deadline)
                 """
         )
     }
@@ -131,7 +130,7 @@ extension RunStore {
             id,
             of: tenant,
             to: """
-                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                accepted_at = \(Self.acceptedAt),
                 completed_units = \(progress.completedUnitCount),
                 total_units = \(progress.totalUnitCount),
                 title = coalesce(\(title), r.title), subtitle = coalesce(\(subtitle), r.subtitle)
@@ -151,7 +150,7 @@ extension RunStore {
             id,
             of: tenant,
             to: """
-                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                accepted_at = \(Self.acceptedAt),
                 ended_at = clock_timestamp(), reason = \(reason.rawValue)
                 """
         )
@@ -182,7 +181,7 @@ extension RunStore {
             id,
             of: tenant,
             to: """
-                accepted_at = coalesce(r.accepted_at, clock_timestamp()),
+                accepted_at = \(Self.acceptedAt),
                 -- Those that are linked are looked at from the first one on.
                 drained_before = \(UUID.zero), is_drain_whole = true, has_failed_transfer = false
                 """,

@@ -173,9 +173,10 @@ extension ClientStore {
         ),
         -- Not one that another client has taken over meanwhile.
         lease_row AS (
-            DELETE FROM task_owner o USING lease l
-            WHERE o.task_id = ANY (ARRAY[l.task_id]) AND o.client_id = l.client_id
-                AND num_nulls(o.expires_at) = 0
+            \(SessionStore.removeOwners(
+                of: "SELECT task_id, client_id FROM lease",
+                where: "o.client_id = p.client_id AND o.expires_at IS NOT NULL"
+            ))
         ),
         move_event AS (
             SELECT client_id, row_number() OVER (ORDER BY id) AS place,

@@ -185,7 +185,9 @@ extension CredentialStore {
 
     private static let selectStored: Query = """
         SELECT id, tenant_id, name, kind, form, origins, created_at, updated_at,
-            access_expires_at, failure, version, secret, access_token
+            access_expires_at, failure, version, secret, access_token,
+            ceil(extract(epoch FROM access_expires_at - clock_timestamp()) * 1000)::bigint
+                AS access_expires_in_ms
         FROM credential
         """
 
@@ -203,19 +205,30 @@ extension CredentialStore {
     /// Elects the caller to refresh the token, alone in the whole fleet: a refresh token may be
     /// valid for a single use.
     ///
-    /// - Returns: false when another caller refreshes it, or the credential has changed.
-    package func beginRefresh(_ stored: StoredCredential) async throws(StoreError) -> Bool {
-        try await database.run(
+    /// - Returns: the caller's turn; nil when another caller refreshes it, or the credential has
+    ///   changed.
+    package func beginRefresh(
+        _ stored: StoredCredential
+    ) async throws(StoreError) -> RefreshTurn? {
+        let rows = try await database.run(
             """
             UPDATE credential
             SET refreshing_until = clock_timestamp() + \(Self.refreshSeconds) * interval '1 s'
             WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
                 AND (refreshing_until IS NULL OR refreshing_until < clock_timestamp())
+            RETURNING refreshing_until
             """
-        ).affectedCount == 1
+        )
+        return try rows.first.map { row throws(StoreError) in
+            RefreshTurn(stored: stored, until: try row.decode("refreshing_until"))
+        }
     }
 
     /// Stores an access token, and the secrets when the refresh token was replaced.
+    ///
+    /// They are stored even if the caller's turn is over, because an endpoint may take a refresh
+    /// token only once. What another caller is told in its turn is then for a version that is gone,
+    /// and is not stored.
     ///
     /// - Returns: false when the credential has changed meanwhile.
     package func finishRefresh(
@@ -247,28 +260,31 @@ extension CredentialStore {
     ///
     /// Without a reason, because nobody was asked, the last one stays.
     ///
-    /// - Returns: false when the credential has changed meanwhile.
+    /// - Returns: false when the credential has changed meanwhile, or it is another caller's turn.
     @discardableResult
     package func failRefresh(
-        _ stored: StoredCredential,
+        _ turn: RefreshTurn,
         because failure: String?
     ) async throws(StoreError) -> Bool {
-        try await database.run(
+        let stored = turn.stored
+        return try await database.run(
             """
             UPDATE credential SET refreshing_until = NULL, failure = coalesce(\(failure), failure)
             WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
+                AND refreshing_until = \(turn.until)
             """
         ).affectedCount == 1
     }
 
-    /// Marks an access token that an origin has refused as expired.
+    /// Removes an access token that an origin has refused, and marks it as expired.
     ///
     /// One that is being replaced stays as it is: another version would refuse what the endpoint
     /// answers.
     package func expireAccessToken(of shown: ShownCredential) async throws(StoreError) {
         _ = try await database.run(
             """
-            UPDATE credential SET version = version + 1, access_expires_at = clock_timestamp()
+            UPDATE credential SET version = version + 1, access_token = NULL,
+                access_expires_at = clock_timestamp()
             WHERE id = \(shown.id.uuid) AND version = \(shown.version)
                 AND (refreshing_until IS NULL OR refreshing_until < clock_timestamp())
             """

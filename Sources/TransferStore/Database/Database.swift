@@ -1,3 +1,4 @@
+package import Foundation
 package import Postgres
 import Synchronization
 import TransferModel
@@ -60,6 +61,13 @@ package final class Database: Sendable {
     package func serverVersion() async throws(StoreError) -> String {
         let rows = try await run("SELECT current_setting('server_version') AS version")
         return try rows.first?.decode("version") ?? ""
+    }
+
+    /// Returns the time by the database's clock, by which everything stored is due or over.
+    package func currentTime() async throws(StoreError) -> Date {
+        let rows = try await run("SELECT clock_timestamp() AS now")
+        guard let row = rows.first else { throw StoreError(decoding: "no time") }
+        return try row.decode("now")
     }
 
     /// Returns the names of the server's settings with which its crash may lose or spoil what was

@@ -37,11 +37,9 @@ extension QueueStore {
     /// - Returns: the number of promoted tasks, the number of questions, and the time until the
     ///   next task is due.
     package func promoteDue(notAfter latest: Date? = nil) async throws(StoreError) -> Promotion {
-        let unanswered = try StoredJSON.text(
-            of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
-                .final
-        )
+        // In this order: the questions wait for the counters of their sessions.
         let rows = try await database.run([
+            Self.askDue(notAfter: latest),
             """
             WITH due AS (
                 SELECT ctid AS row, session_id FROM delayed
@@ -57,12 +55,58 @@ extension QueueStore {
             \(Self.queuePromoted)
             """,
             """
-            WITH due AS (
-                SELECT ctid AS row, session_id FROM delayed
+            SELECT ceil(extract(
+                    epoch FROM min(due_at) - least(clock_timestamp(), \(latest))) * 1000)::bigint
+                AS wait_ms, clock_timestamp() AS date
+            FROM (
+                (SELECT due_at FROM delayed WHERE NOT asks_to_begin ORDER BY due_at LIMIT 1)
+                UNION ALL
+                (SELECT due_at FROM delayed WHERE asks_to_begin ORDER BY due_at LIMIT 1)
+            ) earliest
+            """,
+        ])
+        guard let row = rows[2].first else { throw StoreError(decoding: "no clock") }
+        let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
+        return Promotion(
+            promoted: Int(try rows[1].first?.decode("promoted", as: Int64.self) ?? 0),
+            asked: rows[0].count,
+            next: wait.map { max(.milliseconds($0), .zero) },
+            date: try row.decode("date")
+        )
+    }
+
+    /// Returns the statement that asks the clients of due tasks which require it.
+    ///
+    /// It locks the counters of their sessions before the tasks, as a change of a task does, and
+    /// passes by tasks that somebody else has locked: while it waits it holds none.
+    private static func askDue(notAfter latest: Date?) throws(StoreError) -> Query {
+        let unanswered = try StoredJSON.text(
+            of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
+                .final
+        )
+        return """
+            WITH look AS MATERIALIZED (
+                SELECT task_id, session_id FROM delayed
                 WHERE asks_to_begin AND due_at <= least(now(), \(latest))
-                ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
+                ORDER BY due_at LIMIT \(promotionMax)
             ),
-            \(Self.putOffStopped),
+            due_counter AS MATERIALIZED (
+                SELECT p.session_id
+                FROM (SELECT DISTINCT l.session_id FROM look l) c
+                JOIN session_progress p ON p.session_id = ANY (ARRAY[c.session_id])
+                ORDER BY c.session_id FOR UPDATE OF p
+            ),
+            -- One may have been moved while its session was waited for.
+            due AS MATERIALIZED (
+                SELECT d.row, d.session_id
+                FROM look l CROSS JOIN LATERAL (
+                    SELECT x.ctid AS row, x.session_id, x.asks_to_begin, x.due_at FROM delayed x
+                    WHERE x.task_id = l.task_id LIMIT 1 FOR UPDATE SKIP LOCKED
+                ) d
+                WHERE (SELECT count(*) FROM due_counter) > 0
+                    AND d.asks_to_begin AND d.due_at <= least(now(), \(latest))
+            ),
+            \(putOffStopped),
             gone AS (
                 DELETE FROM delayed d
                 WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE o.may_begin))
@@ -89,26 +133,7 @@ extension QueueStore {
             \(EventRuns.recordHappenings),
             \(Fragment.wake)
             SELECT task_id FROM asked_row
-            """,
             """
-            SELECT ceil(extract(
-                    epoch FROM min(due_at) - least(clock_timestamp(), \(latest))) * 1000)::bigint
-                AS wait_ms, clock_timestamp() AS date
-            FROM (
-                (SELECT due_at FROM delayed WHERE NOT asks_to_begin ORDER BY due_at LIMIT 1)
-                UNION ALL
-                (SELECT due_at FROM delayed WHERE asks_to_begin ORDER BY due_at LIMIT 1)
-            ) earliest
-            """,
-        ])
-        guard let row = rows[2].first else { throw StoreError(decoding: "no clock") }
-        let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
-        return Promotion(
-            promoted: Int(try rows[0].first?.decode("promoted", as: Int64.self) ?? 0),
-            asked: rows[1].count,
-            next: wait.map { max(.milliseconds($0), .zero) },
-            date: try row.decode("date")
-        )
     }
 
     /// The CTE that postpones due tasks of ended sessions until they are cancelled, so that others

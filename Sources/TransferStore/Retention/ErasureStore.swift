@@ -143,7 +143,7 @@ extension ErasureStore {
             """,
             "DELETE FROM task WHERE id = ANY (\(ids))",
             // Behind it, so that a reconnection beside this is seen, or finds the task gone.
-            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            SessionStore.removeOwners(of: "SELECT i.task_id FROM unnest(\(ids)) AS i (task_id)"),
             TestHookStore.forgetFailures(of: ids),
         ])[0]
     }

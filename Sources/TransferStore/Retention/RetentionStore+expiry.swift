@@ -163,6 +163,12 @@ extension RetentionStore {
                 AND (SELECT t.id FROM task t WHERE t.id = x.task_id) IS NULL
             """
         }
+        let ownersGone = SessionStore.removeOwners(
+            of: """
+                SELECT i.task_id FROM unnest(\(ids)) AS i (task_id)
+                WHERE (SELECT t.id FROM task t WHERE t.id = i.task_id) IS NULL
+                """
+        )
         let tasksGone: Query = """
             WITH ended AS (
                 DELETE FROM outcome o
@@ -187,13 +193,12 @@ extension RetentionStore {
                 e.failure_code, g.client_string
             FROM ended e JOIN gone g ON g.id = e.task_id
             """
-        _ = try await database.run([tasksGone] + companionsGone)
+        _ = try await database.run([tasksGone, ownersGone] + companionsGone)
     }
 
-    /// The tables with what belongs to a task, and goes when it is gone.
+    /// The tables with what belongs to a task, beside its owner, and goes when it is gone.
     private static let companions: [Query] = [
-        "task_owner", "upload_resource", "task_mirror", "result_hold", "test_failure",
-        "staged_body", "partial",
+        "upload_resource", "task_mirror", "result_hold", "test_failure", "staged_body", "partial",
     ]
 
     /// Removes a batch of the remaining data of a session's expired tasks and retried failures that

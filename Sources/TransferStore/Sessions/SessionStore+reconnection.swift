@@ -101,10 +101,13 @@ extension SessionStore {
                 (SELECT count(*) FROM candidate) c
             """,
             """
+            -- Apart, or a plan might walk through all owners in this order.
+            WITH mine AS MATERIALIZED (
+                SELECT task_id, expires_at FROM task_owner WHERE lease_token = \(lease.uuid)
+            )
             SELECT r.*, w.expires_at
-            FROM task_owner w
+            FROM mine w
             CROSS JOIN LATERAL (\(TaskStore.selectTask) WHERE t.id = w.task_id LIMIT 1) r
-            WHERE w.lease_token = \(lease.uuid)
             ORDER BY w.task_id
             """,
             // The client is present: it is told about every task that begins to wait for it from
@@ -164,8 +167,13 @@ extension SessionStore {
         let rows = try await database.run(
             """
             UPDATE task_owner SET expires_at = \(Self.expiry(time))
-            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
-                AND coalesce(expires_at > clock_timestamp(), true)
+            WHERE task_id = ANY (ARRAY(\(Self.lockOwners(
+                of: Self.selectTasks(of: lease, tenant),
+                where: """
+                    o.lease_token = \(lease.uuid)
+                    AND coalesce(o.expires_at > clock_timestamp(), true)
+                    """
+            ))))
             RETURNING expires_at
             """
         )
@@ -184,10 +192,43 @@ extension SessionStore {
         _ lease: LeaseToken
     ) async throws(StoreError) -> Bool {
         try await database.run(
-            """
-            DELETE FROM task_owner
-            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
-            """
+            Self.removeOwners(
+                of: Self.selectTasks(of: lease, tenant),
+                where: "o.lease_token = \(lease.uuid)"
+            )
         ).affectedCount > 0
+    }
+
+    private static func selectTasks(of lease: LeaseToken, _ tenant: TenantID) -> Query {
+        """
+        SELECT x.task_id FROM task_owner x
+        WHERE x.lease_token = \(lease.uuid) AND x.tenant_id = \(tenant.uuid)
+        """
+    }
+
+    /// Returns the statement that removes the rows of `task_owner` which
+    /// ``lockOwners(of:where:)`` locks.
+    static func removeOwners(of tasks: Query, where condition: Query = "true") -> Query {
+        """
+        DELETE FROM task_owner
+        WHERE task_id = ANY (ARRAY(\(lockOwners(of: tasks, where: condition))))
+        """
+    }
+
+    /// Returns the query that locks the owners `o` of the rows `p` of `tasks`, which have a
+    /// `task_id`, and selects the tasks of those that then meet `condition`.
+    ///
+    /// Every statement locks them in the order of their tasks, as a reconnection takes them: two
+    /// that want the same rows never wait for each other. Each index has an order of its own.
+    private static func lockOwners(of tasks: Query, where condition: Query) -> Query {
+        """
+        -- Sorted first and locked one by one, or a plan might walk through all owners in order.
+        WITH look AS MATERIALIZED (\(tasks))
+        SELECT o.task_id
+        FROM (SELECT * FROM look ORDER BY task_id) p CROSS JOIN LATERAL (
+            SELECT x.* FROM task_owner x WHERE x.task_id = p.task_id LIMIT 1 FOR UPDATE
+        ) o
+        WHERE \(condition)
+        """
     }
 }

@@ -54,15 +54,13 @@ extension OwnerRemovalStore {
     /// Returns the statement that gives back leases, but none that another client has taken over
     /// meanwhile.
     private static func removeLeases(of clients: Query) -> Query {
-        """
-        WITH page AS MATERIALIZED (
-            SELECT x.task_id, x.client_id FROM task_owner x
-            WHERE x.client_id = ANY (\(clients)) AND x.expires_at IS NOT NULL LIMIT \(rowsMax)
+        SessionStore.removeOwners(
+            of: """
+                SELECT x.task_id, x.client_id FROM task_owner x
+                WHERE x.client_id = ANY (\(clients)) AND x.expires_at IS NOT NULL LIMIT \(rowsMax)
+                """,
+            where: "o.client_id = p.client_id AND o.expires_at IS NOT NULL"
         )
-        DELETE FROM task_owner o USING page p
-        WHERE o.task_id = ANY (ARRAY[p.task_id]) AND o.client_id = p.client_id
-            AND num_nulls(o.expires_at) = 0
-        """
     }
 
     private static func removeRuns(of clients: Query) -> Query {

@@ -60,8 +60,7 @@ extension TimerStore {
                 ),
                 run_row AS (
                     UPDATE background_task_run r SET
-                        accepted_at = CASE WHEN v.is_accepted
-                            THEN coalesce(r.accepted_at, clock_timestamp()) END,
+                        accepted_at = CASE WHEN v.is_accepted THEN \(RunStore.acceptedAt) END,
                         is_expiring = r.is_expiring OR \(isWarned),
                         ended_at = CASE WHEN v.verdict IS NOT NULL THEN clock_timestamp() END,
                         reason = v.verdict,

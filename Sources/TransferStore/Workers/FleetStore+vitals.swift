@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 import TransferModel
 
@@ -10,7 +11,18 @@ extension FleetStore {
     ///
     /// Only workers that have sent a heartbeat within `lease` count. A registration alone does not
     /// count: its worker may never have received the answer.
-    package func vitals(silentFor lease: Duration) async throws(StoreError) -> Vitals {
+    ///
+    /// - Parameters:
+    ///   - lease: the age up to which a heartbeat counts.
+    ///   - now: reads this machine's clock.
+    /// - Returns: the state, and how far the two clocks differ.
+    /// - Throws: an error also if the database takes no changes.
+    package func vitals(
+        silentFor lease: Duration,
+        now: @Sendable () -> Date = { Date() }
+    ) async throws(StoreError) -> Vitals {
+        let asked = ContinuousClock.now
+        let date = now()
         let rows = try await database.run(
             """
             SELECT (
@@ -32,9 +44,11 @@ extension FleetStore {
                     WHERE wait_event = 'SyncRep'
                         AND query_start < clock_timestamp() - \(WorkerStore.interval(Self.commitWaitMax))
                 ) AS are_commits_waiting,
-                current_setting('transaction_read_only')::boolean AS is_read_only
+                current_setting('transaction_read_only')::boolean AS is_read_only,
+                clock_timestamp() AS date
             """
         )
+        let elapsed = ContinuousClock.now - asked
         guard let row = rows.first else { throw StoreError(decoding: "no vitals") }
         // A standby answers too.
         if try row.decode("is_read_only", as: Bool.self) {
@@ -48,7 +62,25 @@ extension FleetStore {
                 hosts: Int(try row.decode("hosts", as: Int64.self))
             ),
             schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) },
-            areCommitsWaiting: try row.decode("are_commits_waiting", as: Bool.self)
+            areCommitsWaiting: try row.decode("are_commits_waiting", as: Bool.self),
+            clockDifference: Self.difference(
+                of: date,
+                to: try row.decode("date", as: Date.self),
+                within: elapsed
+            )
         )
+    }
+
+    /// Returns the seconds by which a clock that showed `date` is at least ahead of one that showed
+    /// `other` at some moment of the time `elapsed` after that.
+    ///
+    /// So a slow answer is no difference.
+    private static func difference(
+        of date: Date,
+        to other: Date,
+        within elapsed: Duration
+    ) -> Double {
+        let least = date.timeIntervalSince(other)
+        return least > 0 ? least : min(0, least + elapsed / .seconds(1))
     }
 }

@@ -10,4 +10,7 @@ package struct Vitals: Sendable {
     package let schemaFloor: Int?
     /// Whether a commit waits for a synchronous standby, seconds after its statement began.
     package let areCommitsWaiting: Bool
+    /// The seconds by which this machine's clock is at least ahead of the database's; negative if
+    /// it is behind, and 0 if both can have shown the same.
+    package let clockDifference: Double
 }

@@ -24,7 +24,11 @@ enum DeliveryOutcome: Equatable, Sendable {
             DeliveryFailure(
                 status: head.status,
                 reason: "http_status",
-                retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: now) }
+                retryAfter: RetryAfter.wait(
+                    head["Retry-After"],
+                    date: head["Date"],
+                    now: now
+                )
             )
         )
     }
@@ -61,9 +65,9 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .badResponse, .bodyTooLarge: "bad_response"
         case .egressDenied: "egress_denied"
         // No receiver can help it that the proxy is away.
-        case .proxyUnreachable, .proxyCredentialRefused, .clientCertificateUnusable,
-            .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
-            .outOfMemory, .outOfDescriptors, .other:
+        case .proxyUnreachable, .proxyCredentialRefused, .authoritiesUnusable,
+            .clientCertificateUnusable, .invalidRequest, .bodySourceFailed, .aborted, .cancelled,
+            .tooManyTransfers, .outOfMemory, .outOfDescriptors, .other:
             DeliveryFailure.serviceReason
         }
     }

@@ -86,7 +86,8 @@ package struct WebhookSender: Sendable {
     /// descriptor no name is resolved and no file of certificate authorities is read.
     private static func explained(_ error: CurlError) -> CurlError {
         let mayLack: [CurlError.Code] = [
-            .couldNotResolve, .proxyUnreachable, .tlsFailure, .tlsDisagreement,
+            .couldNotResolve, .proxyUnreachable, .tlsFailure, .authoritiesUnusable,
+            .tlsDisagreement,
         ]
         guard mayLack.contains(error.code), !clinux_has_descriptors() else { return error }
         return CurlError(.outOfDescriptors, summary: error.summary)

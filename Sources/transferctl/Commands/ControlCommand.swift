@@ -23,9 +23,7 @@ extension ControlCommand {
                 tasksOfSession: session
             )
             if target.json { return try Output.json(operation) }
-            return try Output.line(
-                "\(operation.state): \(operation.tasksChanged) of \(operation.tasksMatching) tasks"
-            )
+            return try Output.line(operation.line)
         }
         var refusals = 0
         for id in target.tasks {

@@ -17,10 +17,19 @@ struct Sessions: AsyncParsableCommand {
         let service = try options.service()
         try await Output.list(
             json: json,
-            Table("SESSION", "CLIENT", "KIND", "OUTSTANDING", "COMPLETED", "FAILED", "CANCELLED"),
+            Table(
+                "SESSION",
+                "CLIENT",
+                "KIND",
+                "GENERATION",
+                "OUTSTANDING",
+                "COMPLETED",
+                "FAILED",
+                "CANCELLED"
+            ),
             page: { try await service.sessions(after: $0) },
             row: {
-                [$0.identifier, $0.client, $0.kind]
+                [$0.identifier, $0.client, $0.kind, String($0.generation)]
                     + [$0.outstanding, $0.completed, $0.failed, $0.cancelled].map(String.init)
             }
         )

@@ -32,9 +32,12 @@ struct ServiceOptions: ParsableArguments {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> TransferService {
         var environment = environment.filter { !$0.value.isEmpty }
-        if context == nil, environment["TRANSFERD_URL"] != nil {
-            environment["TRANSFERD_API_KEY"] = environment["TRANSFERD_API_KEY"].map(Self.withoutEnd)
-            return try TransferService(environment: environment)
+        if context == nil, let url = environment["TRANSFERD_URL"] {
+            environment["TRANSFERD_API_KEY"] = environment["TRANSFERD_API_KEY"].map(Self.key)
+            return try TransferService(
+                environment: environment,
+                transport: NamedTransport(url: url)
+            )
         }
         let path = ContextFile.path(environment)
         let file = try ContextFile.read(at: path)
@@ -49,14 +52,17 @@ struct ServiceOptions: ParsableArguments {
         guard let context = file.contexts[name] else {
             throw ContextFile.Fault.unknownContext(name, path: path)
         }
-        let key = Self.withoutEnd(context.apiKey)
+        let key = Self.key(context.apiKey)
         try TransferService.check(url: context.url)
         try TransferService.check(apiKey: key)
-        return TransferService(url: context.url, apiKey: key, client: context.client)
+        return TransferService(
+            url: context.url,
+            apiKey: key,
+            client: context.client,
+            transport: NamedTransport(url: context.url)
+        )
     }
 
-    /// Returns a key without the end of a line, as files that other systems wrote leave it there.
-    private static func withoutEnd(_ key: String) -> String {
-        key.trimmingCharacters(in: .newlines)
-    }
+    /// Returns a key without the end of a line, which files that other systems wrote leave there.
+    private static func key(_ text: String) -> String { text.trimmingCharacters(in: .newlines) }
 }

@@ -52,15 +52,19 @@ struct CreateKey: AsyncParsableCommand {
 
     func run() async throws {
         let key = APIKey.generate()
-        let new = NewAPIKey(
-            id: key.id,
-            secretSHA256: key.secretSHA256,
-            name: name,
-            scopes: scopes?.scopes ?? KeyScope.defaults,
-            expiresAt: expiresIn.map { Date.now + $0.seconds },
-            requestsPerSecondMax: requestsPerSecondMax
-        )
         try await Command.withStore(database, mayCreate: true) { database in
+            var expiryDate: Date?
+            if let expiresIn {
+                expiryDate = try await database.currentTime() + expiresIn.seconds
+            }
+            let new = NewAPIKey(
+                id: key.id,
+                secretSHA256: key.secretSHA256,
+                name: name,
+                scopes: scopes?.scopes ?? KeyScope.defaults,
+                expiresAt: expiryDate,
+                requestsPerSecondMax: requestsPerSecondMax
+            )
             _ = try await Command.audited(
                 "keys create",
                 about: "\(key.id) of \(tenant)",

@@ -11,7 +11,11 @@ import TransferStore
 /// `transferd doctor`: reports what is missing before `serve` would fail because of it.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check what the service needs, and say what to do."
+        abstract: "Check what the service needs, and say what to do.",
+        discussion: """
+            It tries out whether the threads of an instance can be started. Where one runs already \
+            under the same limit of processes, they are taken from what it has left, for a moment.
+            """
     )
 
     @OptionGroup var database: DatabaseOptions
@@ -20,6 +24,7 @@ struct Doctor: AsyncParsableCommand {
         let library = CurlLoop.libraryVersion
         print("ok    libcurl \(library.version), \(library.tlsVersion ?? "without TLS")")
         try checkDescriptors()
+        checkThreads()
         let logger = Command.logger()
         do {
             try await Command.withDatabase(database, mayCreate: false, logger: logger) { database in
@@ -89,6 +94,16 @@ struct Doctor: AsyncParsableCommand {
                 "warns \(limit.count) descriptors do for \(limit.transfersMax) transfers at once, not "
                     + "for \(wanted): raise the hard limit (ulimit -n)"
             )
+        }
+    }
+
+    private func checkThreads() {
+        do throws(TooFewThreads) {
+            try ThreadLimit.check(transferThreads: EngineConfiguration.transferThreadsDefault)
+            print("ok    threads enough for an instance")
+        } catch {
+            // One that runs here already may have taken them.
+            print("warns \(error)")
         }
     }
 

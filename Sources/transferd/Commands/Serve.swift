@@ -26,10 +26,20 @@ struct Serve: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         ProcessProtection.begin()
         HeapTrimmer.tune()
-        let configuration = try ServerConfiguration(database: database, service: service)
+        var configuration = try ServerConfiguration(database: database, service: service)
         let level = configuration.logLevel
         LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
         let logger = Logger(label: "transferd")
+        try Self.fitDescriptors(&configuration, logger)
+        try ThreadLimit.check(transferThreads: configuration.transferThreads)
+        try await serve(configuration, logger)
+    }
+
+    /// Has clients take no more descriptors than leave enough for the probes and the transfers.
+    private static func fitDescriptors(
+        _ configuration: inout ServerConfiguration,
+        _ logger: Logger
+    ) throws(TooFewDescriptors) {
         let limit = DescriptorLimit.raised()
         try limit.check(transferThreads: configuration.transferThreads)
         if limit.transfersMax < configuration.concurrency {
@@ -38,7 +48,16 @@ struct Serve: AsyncParsableCommand {
                 metadata: ["limit": "\(limit.count)", "transfers": "\(limit.transfersMax)"]
             )
         }
-        try await serve(configuration, logger)
+        let connectionsMax = limit.connectionsMax(
+            beside: configuration.concurrency,
+            transferThreads: configuration.transferThreads
+        )
+        guard connectionsMax < configuration.server.bounds.max else { return }
+        configuration.server.bounds = configuration.server.bounds.limited(to: connectionsMax)
+        logger.warning(
+            "too few descriptors for the connections; raise the hard limit (ulimit -n)",
+            metadata: ["limit": "\(limit.count)", "connections": "\(connectionsMax)"]
+        )
     }
 
     /// An event that concerns the service as a whole.
@@ -53,7 +72,7 @@ struct Serve: AsyncParsableCommand {
     private func serve(_ configuration: ServerConfiguration, _ logger: Logger) async throws {
         let (events, event) = AsyncStream<Event>.makeStream()
         let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let shutdown = Self.shutdown(logger, hangup) { event.yield(.stopRequested) }
+        let shutdown = try Self.shutdown(logger, hangup) { event.yield(.stopRequested) }
         let monitor = HealthMonitor()
         let signals = InstanceSignals()
         let handover = configuration.roles.contains(.api) ? APIHandover() : nil
@@ -118,13 +137,13 @@ struct Serve: AsyncParsableCommand {
         if !isWhole { Shutdown.end(EXIT_SUCCESS) }
     }
 
-    /// Handles signals from now on; each SIGHUP is passed on to `hangup`.
+    /// Handles signals from now on; a SIGHUP is passed on to `hangup`.
     private static func shutdown(
         _ logger: Logger,
         _ hangup: AsyncStream<Void>.Continuation,
         onRequest: @escaping @Sendable () -> Void
-    ) -> Shutdown {
-        Shutdown(
+    ) throws -> Shutdown {
+        try Shutdown(
             grace: ServerConfiguration.shutdownGrace,
             onRequest: onRequest,
             onHangup: {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CLinux
-import Glibc
 import TaskThreads
 
 /// The command line.
@@ -24,13 +23,14 @@ struct Transferd: AsyncParsableCommand {
 
     // On the main actor, so that it begins before anything has a thread of the runtime's.
     @MainActor static func main() async {
-        // First of all: `serve` takes this signal later, and is not to be ended by it before.
-        let hangup = signal(SIGHUP, SIG_IGN)
+        // First of all: `serve` takes them later, and is neither to be ended by one before nor, as
+        // process 1 of a container, to miss it.
+        clinux_hear_signals()
         clinux_open_standard_descriptors()
         DatabaseLocation.forgetOtherServers()
         do {
             try TaskThreads.takeOver()
-            try await perform(hangup)
+            try await perform()
             LogQueue.standardError.drain()
         } catch {
             // What has led to the error comes before it.
@@ -40,10 +40,10 @@ struct Transferd: AsyncParsableCommand {
         }
     }
 
-    /// Runs the command; one other than `serve` does at SIGHUP what this process did before.
-    private static func perform(_ hangup: sighandler_t?) async throws {
+    /// Runs the command; one other than `serve` does at signals what this process did before.
+    private static func perform() async throws {
         var command = try await asyncParseAsRoot()
-        if !(command is Serve) { signal(SIGHUP, hangup) }
+        if !(command is Serve) { clinux_restore_signals() }
         if var asyncCommand = command as? any AsyncParsableCommand {
             try await asyncCommand.run()
         } else {

@@ -2,6 +2,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 import TransferEngine
+import TransferHTTP
 import TransferStore
 
 /// Checks the database continuously, and tells the monitor and the log whether it answers.
@@ -31,12 +32,14 @@ struct DatabaseWatch: Service {
         var answeredAt = ContinuousClock.now
         var isFailing = false
         var hasLostConnection = false
+        var isClockOff = false
         while !Task.isCancelled {
             do throws(StoreError) {
                 let vitals = try await fleet.vitals(
                     silentFor: EngineConfiguration.leaseDefault
                 )
                 monitor.answered(vitals)
+                isClockOff = tell(ofClock: vitals.clockDifference, wasOff: isClockOff)
                 if let floor = vitals.schemaFloor, floor > version {
                     onOutdated(SchemaMovedOn(version: version, floor: floor))
                 }
@@ -70,6 +73,25 @@ struct DatabaseWatch: Service {
             "the database is away",
             metadata: ["error": "\(String(reflecting: error))"]
         )
+    }
+
+    /// Tells the log once when the clocks differ, and once when they agree again.
+    ///
+    /// - Returns: whether they differ.
+    private func tell(ofClock difference: Double, wasOff: Bool) -> Bool {
+        let bound = HealthReport.clockDifferenceMax
+        // A difference of just about that much is not told of with each check.
+        let isOff = abs(difference) > (wasOff ? bound / 2 : bound)
+        let metadata: Logger.Metadata = ["seconds": "\(Int(difference.rounded()))"]
+        if isOff, !wasOff {
+            logger.warning(
+                "this machine's clock, which signs webhooks, differs from the database's",
+                metadata: metadata
+            )
+        } else if wasOff, !isOff {
+            logger.notice("this machine's clock agrees with the database's", metadata: metadata)
+        }
+        return isOff
     }
 
     /// Whether there was a connection and no answer, for want of time or at its end.

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import PollLoop
+import TransferHTTP
 
 /// The number of sockets and files that the process may have open at once.
 struct DescriptorLimit {
@@ -19,6 +20,12 @@ struct DescriptorLimit {
     private static let perTransferThread = 4
     private static let perProcessor = 3
 
+    /// The number that an instance needs beside its clients and the transfers.
+    private static func ofInstance(transferThreads: Int) -> Int {
+        ofProgram + perTransferThread * transferThreads + perProcessor * Processors.count
+            + clinux_free_descriptors_min + ConnectionBounds.reserveDefault
+    }
+
     /// Raises the limit as far as the system allows; the usual soft limit of 1,024 is outdated.
     static func raised() -> DescriptorLimit {
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -30,15 +37,31 @@ struct DescriptorLimit {
         return DescriptorLimit(count: Int(clamping: inForce))
     }
 
-    /// Checks that an instance with this limit could run a task at all.
+    /// Checks that an instance with this limit could run a task at all, and answer some clients.
     ///
     /// - Parameter transferThreads: the number of threads that run transfers.
     /// - Throws: ``TooFewDescriptors`` if it could not.
     func check(transferThreads: Int) throws(TooFewDescriptors) {
         let needed =
-            Self.ofProgram + Self.perTransferThread * transferThreads
-            + Self.perProcessor * Processors.count + clinux_free_descriptors_min
+            Self.ofInstance(transferThreads: transferThreads)
+            + ConnectionBounds.maxRange.lowerBound
         if count < needed { throw TooFewDescriptors(count: count, needed: needed) }
+    }
+
+    /// Returns the number of clients' connections that leave enough to transfers, or half of what
+    /// there is for both if that is more.
+    ///
+    /// - Parameters:
+    ///   - transfers: the number of simultaneous transfers.
+    ///   - transferThreads: the number of threads that run them.
+    /// - Returns: at least the least number that may be configured.
+    func connectionsMax(beside transfers: Int, transferThreads: Int) -> Int {
+        let left = count - Self.ofInstance(transferThreads: transferThreads)
+        return max(
+            ConnectionBounds.maxRange.lowerBound,
+            left - Self.perTransfer * transfers,
+            left / 2
+        )
     }
 
     /// The number of simultaneous transfers that the limit allows.

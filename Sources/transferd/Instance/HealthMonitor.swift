@@ -34,6 +34,9 @@ final class HealthMonitor: Sendable {
         var pauses = PauseCounts()
         /// Whether commits wait for a synchronous standby that does not answer.
         var areCommitsWaiting = false
+        /// The seconds by which this machine's clock was ahead of the database's at the last
+        /// answer.
+        var lastClockDifference: Double?
         /// Returns whether the database refuses changes because it has no space left.
         var lacksSpace: @Sendable () -> Bool = { false }
         /// The engine; nil on an instance that runs no tasks.
@@ -50,6 +53,8 @@ final class HealthMonitor: Sendable {
         }
 
         var isDatabaseFull: Bool { isDatabaseUp && lacksSpace() }
+
+        var clockDifference: Double? { isDatabaseUp ? lastClockDifference : nil }
 
         /// The reason why the database answers and takes no changes; nil if it takes them.
         var refusal: String? {
@@ -89,6 +94,10 @@ final class HealthMonitor: Sendable {
     var database: (isUp: Bool, workers: Int?) {
         state.withLock { ($0.isDatabaseUp, $0.isDatabaseUp ? $0.workers : nil) }
     }
+
+    /// The seconds by which this machine's clock is ahead of the database's; nil while the database
+    /// does not tell.
+    var clockDifference: Double? { state.withLock(\.clockDifference) }
 
     /// Whether the database answers, and refuses changes because it has no space left.
     var isDatabaseFull: Bool { state.withLock { $0.isDatabaseFull } }
@@ -130,6 +139,7 @@ final class HealthMonitor: Sendable {
             state.workers = vitals.workers
             state.pauses = vitals.pauses
             state.areCommitsWaiting = vitals.areCommitsWaiting
+            state.lastClockDifference = vitals.clockDifference
         }
     }
 
@@ -163,6 +173,7 @@ final class HealthMonitor: Sendable {
                 databaseReason: state.databaseReason ?? state.refusal ?? failure,
                 signals: signals,
                 databaseClockAhead: state.engine?.databaseClockAhead,
+                clockDifference: state.clockDifference,
                 shortages: state.engine?.shortages.current ?? [],
                 pauses: state.pauses,
                 workers: state.isDatabaseUp ? state.workers : nil,

@@ -98,7 +98,7 @@ final class MetricsCollector: Sendable {
 
     private func ownSamples() -> [MetricSample] {
         let (isDatabaseUp, workers) = monitor.database
-        return [
+        var samples = [
             MetricSample(.build, [([Version.current, CurlLoop.libraryVersion.version], 1)]),
             MetricSample(.uptime, -startedAt.timeIntervalSinceNow),
             MetricSample(.databaseUp, isDatabaseUp ? 1 : 0),
@@ -110,7 +110,12 @@ final class MetricsCollector: Sendable {
             ),
             MetricSample(.requestDuration, requests.durations.value),
             MetricSample(.connections, Double(connections.count)),
-        ] + (workers.map { [MetricSample(.workers, Double($0))] } ?? [])
+        ]
+        if let workers { samples.append(MetricSample(.workers, Double(workers))) }
+        if let difference = monitor.clockDifference {
+            samples.append(MetricSample(.clockDifference, difference))
+        }
+        return samples
     }
 
     private func samples(of parts: Parts) -> [MetricSample] {

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PollLoop
 import Postgres
 import ServiceLifecycle
 import Synchronization
@@ -84,6 +85,7 @@ final class ServiceStart: Sendable {
         settings.schemaVersion = try await patience.outwait { [configuration, logger] in
             try await server.migrate(past: configuration.signals.databaseURL, logger: logger)
         }
+        try checkRest(beside: server)
         try await tellRights(server)
         settings.resultRetention = configuration.retention.results
         settings.queueMax = configuration.queueMax
@@ -142,6 +144,20 @@ final class ServiceStart: Sendable {
         state.withLock { $0.parts = parts }
         return parts
     }
+
+    /// Checks what a private cluster, which runs now, has left of the machine to this instance.
+    private func checkRest(beside server: DatabaseServer) throws(TooFewThreads) {
+        guard server.isPrivate else { return }
+        try ThreadLimit.check(transferThreads: configuration.transferThreads)
+        guard Memory.bytes < Self.memoryBytesMin else { return }
+        logger.warning(
+            "the memory is small for a private database: use 512 MiB, or DATABASE_URL",
+            metadata: ["bytes": "\(Memory.bytes)"]
+        )
+    }
+
+    /// The memory below which a private cluster and an instance, both busy, exceed it.
+    private static let memoryBytesMin: Int64 = 512 << 20
 
     /// Opens the container; nil for an instance without files.
     private func openContainer(beside server: DatabaseServer) throws -> Container? {

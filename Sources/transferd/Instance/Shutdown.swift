@@ -1,14 +1,18 @@
-@preconcurrency import Dispatch
+import CLinux
 import Glibc
+import PollLoop
 import Synchronization
 
 /// The end of the process: the request for it, and the time when it has to be over.
 ///
 /// SIGTERM and SIGINT are handled from the first moment on. The first one starts the grace, which
 /// is one deadline for everything that stops; a later one ends the process at once, unless it
-/// belongs to the same request. SIGHUP, which the end of a terminal sends too, ends nothing.
-/// Signals and the deadline have a queue of their own, so that both work even if everything else
-/// hangs.
+/// belongs to the same request. Before there is a value of this type, a second signal of the same
+/// number ends the process at once; signals of one request count once from then on. SIGHUP, which
+/// the end of a terminal sends too, ends nothing.
+///
+/// Signals and the deadline have a thread of their own, which exists from the start, so that both
+/// work even if everything else hangs or the machine has no room for a thread more.
 final class Shutdown: Sendable {
     /// The stages, which stop one after the other, each within its share of the grace.
     enum Stage: Double {
@@ -24,6 +28,8 @@ final class Shutdown: Sendable {
 
     private struct State {
         var begunAt: ContinuousClock.Instant?
+        /// The status of a process that has to be ended at the deadline.
+        var status = EXIT_SUCCESS
         var requestedAt: ContinuousClock.Instant?
     }
 
@@ -37,35 +43,25 @@ final class Shutdown: Sendable {
 
     private let grace: Duration
     private let onRequest: @Sendable () -> Void
-    private let queue: DispatchQueue
-    private let sources: [any DispatchSourceSignal]
+    private let onHangup: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// Handles signals from now on.
+    /// Handles signals from now on, those that were heard since the start of the process first.
     ///
     /// - Parameters:
     ///   - grace: from the first signal to the end of the process, whatever hangs.
     ///   - onRequest: called once, with the first signal.
-    ///   - onHangup: called with each SIGHUP; it must not block.
+    ///   - onHangup: called for SIGHUP; it must not block.
+    /// - Throws: ``PollLoopError`` when the process may have no more threads.
     init(
         grace: Duration,
         onRequest: @escaping @Sendable () -> Void,
         onHangup: @escaping @Sendable () -> Void
-    ) {
+    ) throws(PollLoopError) {
         self.grace = grace
         self.onRequest = onRequest
-        let queue = DispatchQueue(label: "shutdown")
-        self.queue = queue
-        let requests = Self.signals.map {
-            DispatchSource.makeSignalSource(signal: $0, queue: queue)
-        }
-        let hangup = DispatchSource.makeSignalSource(signal: SIGHUP, queue: queue)
-        sources = requests + [hangup]
-        for (signal, source) in zip(Self.signals, requests) {
-            source.setEventHandler { [weak self] in self?.heard(signal) }
-        }
-        hangup.setEventHandler { onHangup() }
-        for source in sources { source.resume() }
+        self.onHangup = onHangup
+        try BlockingThread.start(name: "shutdown") { self.run() }
     }
 
     /// Starts the grace, unless a signal already has.
@@ -75,16 +71,32 @@ final class Shutdown: Sendable {
         let isFirst = state.withLock { state in
             guard state.begunAt == nil else { return false }
             state.begunAt = .now
+            state.status = status
             return true
         }
-        guard isFirst else { return }
-        let milliseconds = Int((grace - Self.drainMax) / .milliseconds(1))
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { Self.end(status) }
+        // The thread that waits for signals has a deadline now.
+        if isFirst { clinux_wake_signals() }
     }
 
     /// Returns when a stage has to be over; nothing is due before the grace has started.
     func deadline(of stage: Stage) -> ContinuousClock.Instant {
         (state.withLock { $0.begunAt } ?? .now) + grace * stage.rawValue
+    }
+
+    private func run() {
+        while true {
+            let signals = clinux_next_signals(timeLeft())
+            for signal in Self.signals where signals & (1 << UInt32(signal)) != 0 { heard(signal) }
+            if signals & (1 << UInt32(SIGHUP)) != 0 { onHangup() }
+            if timeLeft() == 0 { Self.end(state.withLock { $0.status }) }
+        }
+    }
+
+    /// Returns the milliseconds until the process has to be ended; negative before the grace.
+    private func timeLeft() -> Int64 {
+        guard let begunAt = state.withLock({ $0.begunAt }) else { return -1 }
+        let left = ContinuousClock.now.duration(to: begunAt + grace - Self.drainMax)
+        return max(0, Int64((left / .milliseconds(1)).rounded(.up)))
     }
 
     private func heard(_ signal: Int32) {

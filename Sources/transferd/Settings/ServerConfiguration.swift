@@ -18,7 +18,7 @@ struct ServerConfiguration: Sendable {
     let signals: SignalSettings
     /// The interval of looking for work that no signal has announced.
     let pollInterval: Duration
-    let server: ServerSettings
+    var server: ServerSettings
     let concurrency: Int
     let transferThreads: Int
     let connectionsPerHost: Int

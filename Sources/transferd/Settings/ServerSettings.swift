@@ -11,7 +11,7 @@ struct ServerSettings: Sendable {
     let tls: TLSFiles?
     /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
-    let bounds: ConnectionBounds
+    var bounds: ConnectionBounds
     /// Whether `/metrics` is there.
     let offersMetrics: Bool
     /// Whether the page at `/` is there.

@@ -53,7 +53,18 @@ struct TLSSettingsTests {
         let server = try await TLSServer(authority.issue(), of: authority)
         var request = request(server)
         request.tls.certificateAuthorities = Array("no certificate".utf8)
-        #expect(await outcome(request) == .tlsFailure)
+        #expect(await outcome(request) == .authoritiesUnusable)
+    }
+
+    /// Of this service; the second request has further ones.
+    @Test func aFileOfAuthoritiesThatIsNotThereIsNoFaultOfTheServer() async throws {
+        let server = try await TLSServer(authority.issue(), of: authority)
+        let missing = "\(authority.certificatePath).missing"
+        let loop = try CurlLoop(name: "curl-test", certificateFile: missing)
+        var request = CurlRequest(url: server.url(), egress: .everywhere)
+        #expect(await outcome(request, on: loop) == .authoritiesUnusable)
+        request.tls.furtherAuthorities = authority.certificate
+        #expect(await outcome(request, on: loop) == .authoritiesUnusable)
     }
 
     @Test func showsClientCertificateToServerThatAsks() async throws {

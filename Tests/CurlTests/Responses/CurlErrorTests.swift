@@ -13,7 +13,8 @@ struct CurlErrorTests {
         (45, .couldNotConnect), (48, .other), (52, .connectionLost), (55, .connectionLost),
         (56, .connectionLost), (58, .clientCertificateUnusable), (59, .tlsDisagreement),
         (60, .tlsFailure),
-        (61, .badResponse), (63, .bodyTooLarge), (65, .bodySourceFailed), (77, .tlsFailure),
+        (61, .badResponse), (63, .bodyTooLarge), (65, .bodySourceFailed),
+        (77, .authoritiesUnusable),
         (83, .tlsFailure), (89, .couldNotConnect), (90, .tlsFailure), (91, .tlsFailure),
         (92, .connectionLost), (97, .proxyUnreachable), (98, .tlsDisagreement), (9999, .other),
     ]

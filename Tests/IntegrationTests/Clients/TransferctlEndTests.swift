@@ -29,6 +29,20 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    @Test func sayThatTheServiceDoesNotSpeakTLS() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let url = "https://127.0.0.1:\(stage.service.announcement.port)"
+        #expect(try await stage.run(["sessions"], adding: ["TRANSFERD_URL": url]).status == 2)
+        #expect(
+            try stage.text("out-errors") == """
+                Error: unreachable: \(url): The service does not speak TLS there; its URL may \
+                start with http://.\n
+                """
+        )
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func nameTheFileThatCannotBeUsed() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }

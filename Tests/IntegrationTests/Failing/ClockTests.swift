@@ -15,7 +15,12 @@ import TransferWire
         let gate = OriginGate()
         origin.when("/running", .gated(body, after: 1000, gate))
         origin.when("/later", .response(body: body))
-        let service = try await ServiceProcess(in: directory, environment: clock.environment)
+        let log = try directory.log()
+        let service = try await ServiceProcess(
+            in: directory,
+            environment: clock.environment,
+            log: log
+        )
         let client = try service.client(key: directory.apiKey())
         try await client.makeSession("s")
         let running = TaskRequest(
@@ -33,6 +38,7 @@ import TransferWire
             try await eventually("it is told") {
                 let health = try await client.health()
                 return health.databaseClock.status == "fail" && health.status == "warn"
+                    && health.clock.status == "warn" && health.clock.seconds == -600
             }
             try clock.set(ahead: 0)
             try await eventually("it is told that it is over") {
@@ -47,5 +53,8 @@ import TransferWire
         // The other one has been due twice by the database's clock.
         #expect(origin.log.now.requests.map(\.path) == ["/running"])
         #expect(await service.terminate() == 0)
+        // Each time once, however often it was checked.
+        let lines = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(lines.components(separatedBy: "differs from the database's").count == 3)
     }
 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Postgres
@@ -98,12 +99,46 @@ import TransferWire
     }
 
     @Test func aHangupInTheFirstMomentsEndsNothing() async throws {
-        let library = try await PreloadedLibrary("hangup")
+        let library = try await PreloadedLibrary("early_signal")
         let service = try await ServiceProcess(
             in: DataDirectory(),
-            environment: ["LD_PRELOAD": library.path]
+            environment: ["LD_PRELOAD": library.path, "EARLY_SIGNAL": "\(SIGHUP)"]
         )
         #expect(await service.terminate() == 0)
+    }
+
+    /// To process 1 of a container it would be lost there.
+    @Test func aStopInTheFirstMomentsIsHeard() async throws {
+        let directory = try DataDirectory()
+        let library = try await PreloadedLibrary("early_signal")
+        let service = try Program.start(
+            ["serve", "--port", "0"] + directory.options,
+            log: directory.log(),
+            adding: ["LD_PRELOAD": library.path, "EARLY_SIGNAL": "\(SIGTERM)"]
+        )
+        #expect(await service.status() == 0)
+        withExtendedLifetime((directory, library)) {}
+    }
+
+    /// As at the limit of processes of its container, which others in it may use up.
+    @Test func itHearsThatItIsToStopWithoutAnotherThread() async throws {
+        let directory = try DataDirectory()
+        let library = try await PreloadedLibrary("no_threads")
+        let word = library.file("none")
+        // So that the service need not stop the database, which takes a program.
+        let witness = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let service = try await ServiceProcess(
+            in: directory,
+            environment: ["LD_PRELOAD": library.path, "NO_THREADS": word]
+        )
+        let probe = HTTPClient(service, key: "none")
+        try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
+        #expect(FileManager.default.createFile(atPath: word, contents: nil))
+        service.signal(SIGTERM)
+        try await eventually("it stops") { await probe.status("GET", "/readyz") != 200 }
+        try FileManager.default.removeItem(atPath: word)
+        #expect(await service.status() == 0)
+        #expect(await witness.terminate() == 0)
     }
 
     @Test func theSecondSignalEndsItAtOnce() async throws {

@@ -60,6 +60,8 @@ import TransferWire
                 && samples[#"transferd_deliveries_total{outcome="delivered"}"#] ?? 0 > 0
         }
         #expect(samples["transferd_database_up"] == 1)
+        let difference = try #require(samples["transferd_clock_difference_seconds"])
+        #expect(abs(difference) < 1)
         #expect(samples["transferd_workers"] == 1)
         for resource in ["storage_full", "database_full"] {
             #expect(samples[#"transferd_shortage{resource="\#(resource)"}"#] == 0)

@@ -117,6 +117,30 @@ struct NameTests {
         await bench.end()
     }
 
+    /// The names of one session, each of which is silent for five seconds, cost no other session of
+    /// the tenant an attempt.
+    @Test func aSessionWhoseNamesHangDoesNotHoldBackAnother() async throws {
+        let bench = try await Bench()
+        bench.names.know("host.test", .addresses(["127.0.0.1"]))
+        try await bench.client.makeSession("hangs")
+        let silent = (0..<40).map { "silent-\($0).test" }
+        for name in silent { bench.names.know(name, .silence) }
+        _ = try await bench.client.submit(silent.map { "http://\($0)/" }, to: "hangs")
+        try await eventually("its names have the threads that they may have") {
+            bench.names.namesAsked.count >= 6
+        }
+        // Two rounds of names would take longer.
+        let id = try await bench.submit(
+            "host.test",
+            [
+                "timeout_for_request": .integer(6),
+                "retry": .object(["attempts_max": .integer(1)]),
+            ]
+        )
+        try await bench.wait(id, until: "completed")
+        await bench.end()
+    }
+
     /// Names without an answer hold neither slots nor threads for longer than their deadline.
     @Test func silenceHoldsNothingUp() async throws {
         let bench = try await Bench()

@@ -87,6 +87,26 @@ import TransferWire
         #expect(!directory.isAlive(database))
     }
 
+    @Test func anAnnouncementWhoseReaderStallsHoldsNothingUp() async throws {
+        let directory = try DataDirectory()
+        let pipe = try FullPipe()
+        defer { withExtendedLifetime(pipe) {} }
+        let process = try ChildProcess(
+            Program.path,
+            ["serve", "--port", "0"] + directory.options,
+            environment: Program.environment,
+            output: .descriptor(pipe.end)
+        )
+        defer { process.kill() }
+        try await eventually("the line waits for its reader", within: .seconds(60)) {
+            try FullPipe.holds(process.pid)
+        }
+        let database = try #require(directory.databaseServer)
+        process.signal(SIGTERM)
+        #expect(await process.status() == 0)
+        #expect(!directory.isAlive(database))
+    }
+
     @Test func closedStandardDescriptorsLeadNowhere() async throws {
         let directory = try DataDirectory()
         let held = try HeldPort()
@@ -142,6 +162,33 @@ import TransferWire
         let isRefused = text.contains("64 descriptors are too few to run a task")
         #expect(isRefused, "\(text)")
         if command == ["doctor"] { #expect(text.contains("fails 64 descriptors")) }
+        if !isRefused { process.kill() }
+        #expect(await process.status() == EXIT_FAILURE)
+    }
+
+    /// SwiftNIO would end it with a trap.
+    @Test(
+        .enabled("a user without other processes takes root") { geteuid() == 0 },
+        arguments: [(54_321, ["serve", "--port", "0"]), (54_322, ["doctor"])]
+    )
+    func aLimitOfThreadsThatIsTooLowIsRefused(user: Int, command: [String]) async throws {
+        let directory = try DataDirectory()
+        // The limit does not apply to root. For a user without a name, `doctor` fails anyway.
+        let process = try ChildProcess(
+            "/usr/bin/setpriv",
+            ["--reuid=\(user)", "--clear-groups", "sh", "-c"]
+                + [#"exec prlimit --nproc=20 "$0" "$@" 2>&1"#, Program.path] + command
+                + directory.options,
+            environment: Program.environment,
+            output: .piped
+        )
+        var text = ""
+        while !text.contains("threads"), let line = await process.line() {
+            text += String(decoding: line, as: UTF8.self)
+        }
+        let isRefused = text.contains("threads are too few for an instance")
+        #expect(isRefused, "\(text)")
+        if command == ["doctor"] { #expect(text.contains("warns ")) }
         if !isRefused { process.kill() }
         #expect(await process.status() == EXIT_FAILURE)
     }

@@ -12,7 +12,7 @@ import TransferTestSupport
     private func end(
         _ method: String,
         of url: String,
-        trusting authority: TestAuthority
+        trusting authorities: [UInt8]
     ) async throws -> TransferTask {
         let fixture = try await EngineFixture()
         try await fixture.putEphemeral()
@@ -22,9 +22,7 @@ import TransferTestSupport
                 method: method,
                 upload: method == "POST" ? .data([1]) : nil
             )
-            $0.options.certificateAuthorities = CertificateAuthorities(
-                stored: authority.certificate
-            )
+            $0.options.certificateAuthorities = CertificateAuthorities(stored: authorities)
             $0.options.waitsForConnectivity = false
         }
         return try await fixture.withEngine { _ in try await fixture.ended(id) }
@@ -42,7 +40,7 @@ import TransferTestSupport
                 authority.certificatePath,
             ]
         )
-        let task = try await end(method, of: server.url(), trusting: authority)
+        let task = try await end(method, of: server.url(), trusting: authority.certificate)
         #expect(task.failure?.code == .tlsFailure)
         #expect(task.failure?.isRetryable == false)
         #expect(task.attempt == 1)
@@ -66,7 +64,7 @@ import TransferTestSupport
             body: .empty,
             directives: "http2_max_concurrent_streams 0;"
         )
-        let task = try await end(method, of: server.url, trusting: authority)
+        let task = try await end(method, of: server.url, trusting: authority.certificate)
         #expect(task.failure?.code == .connectionLost)
         #expect(task.attempt == 3)
         #expect(task.bytesSent == 0)
@@ -83,6 +81,31 @@ import TransferTestSupport
         #expect(failure.code == .credentialUnusable)
         #expect(failure.message.contains("private key"))
         #expect(!failure.isRetryable)
+        #expect(!failure.isAboutHost)
+    }
+
+    /// Nobody can change them.
+    @Test(arguments: ["GET", "POST"])
+    func authoritiesOfATaskThatAreNoneAreNotTriedAgain(method: String) async throws {
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(authority.issue(), of: authority)
+        // It has the outer form of a certificate, and nothing that one has in it.
+        let none = Array(
+            "-----BEGIN CERTIFICATE-----\nMAUwAQAFAA==\n-----END CERTIFICATE-----\n".utf8
+        )
+        let task = try await end(method, of: server.url(), trusting: none)
+        #expect(task.failure?.code == .authoritiesUnusable)
+        #expect(task.failure?.isRetryable == false)
+        #expect(task.attempt == 1)
+    }
+
+    /// Those of this service may be readable again.
+    @Test func authoritiesThatCannotBeReadSayNothingAboutTheServer() {
+        let failure = TransferFailure(CurlError(.authoritiesUnusable))
+        #expect(failure.code == .authoritiesUnusable)
+        #expect(failure.message.contains("authorities"))
+        #expect(failure.isRetryable)
+        #expect(!failure.isAboutURL)
         #expect(!failure.isAboutHost)
     }
 

@@ -37,11 +37,12 @@ import TransferModel
         #expect(answer("", status: 302) == .unavailable("status 302"))
     }
 
-    /// A rule of the service stays, and a proxy is somebody else's.
+    /// A rule of the service stays; a proxy and the authorities are somebody else's.
     @Test(arguments: [
         (CurlError.Code.egressDenied, TransferFailure.Code.egressDenied, false),
         (.proxyRefused, .proxyRefused, false), (.proxyUnreachable, .proxyUnreachable, true),
         (.proxyCredentialRefused, .proxyCredentialRefused, true),
+        (.authoritiesUnusable, .authoritiesUnusable, true),
     ])
     func anEndpointThatIsNotReachedIsNotOneThatFails(
         cause: CurlError.Code,

@@ -1,10 +1,14 @@
+import Curl
 import Foundation
 import Glibc
+import PollLoop
 import Testing
-import TransferEngine
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
+
+@testable import TransferEngine
 
 /// Shortages of this machine, which end no task.
 @Suite(
@@ -120,6 +124,78 @@ struct EngineShortageTests {
         #expect(fixture.origin.log.now.requests.isEmpty, "nothing is fetched again")
         #expect(try fixture.content("folder/new") == Self.body.bytes)
         try await fixture.expectNoParts()
+    }
+
+    private static func finder(
+        _ fixture: EngineFixture,
+        _ completer: AttemptCompleter,
+        _ identity: WorkerIdentity,
+        _ log: RecordingLog
+    ) throws -> ForgottenAttemptFinder {
+        let loops = try CurlLoops(name: "shortage", count: 1)
+        return ForgottenAttemptFinder(
+            workers: fixture.stores.workers,
+            control: fixture.stores.control,
+            identity: identity,
+            active: ActiveAttempts(on: loops, connectionsMax: 1) {
+                ConnectionSlots.Place(flow: $0.flow, perHost: 1, perFlow: 1)
+            },
+            completer: completer,
+            unanswered: UnansweredClaims(),
+            logger: log.logger
+        )
+    }
+
+    /// Claims go on while they wait, for one folder may fail alone; nor are they forgotten.
+    @Test func aPendingRenameThatWaitsIsNotBeingEnded() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let orphan = try await OrphanedRename(fixture, by: identity, Self.body, at: "folder/new")
+        mount.setReadOnly(true)
+        let container = try Container(directory: fixture.directory)
+        let shortages = Shortages()
+        let log = RecordingLog()
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: container,
+            packs: Packs(container),
+            shortages: shortages,
+            logger: log.logger,
+            onEnded: { _ in }
+        )
+        completer.submit(.pendingRename(orphan.pendingRename))
+        let running = Task { await completer.run() }
+        try await eventually("it waits") {
+            completer.postponed.fences == [orphan.claim.fence] && completer.backlog == 0
+        }
+        #expect(shortages.current == [.storageUnwritable])
+        #expect(log.lines.contains { $0.contains("files do not get their names") })
+        #expect(completer.hasRoom)
+        let finder = try Self.finder(fixture, completer, identity, log)
+        var forgotten = ForgottenAttempts()
+        var looks: Set<ContinuousClock.Instant> = []
+        try await eventually("it was looked for") {
+            try await finder.look(for: &forgotten)
+            if let dueAt = forgotten.dueAt { looks.insert(dueAt) }
+            return looks.count > 2
+        }
+        #expect(!log.lines.contains { $0.contains("finishing a pending rename") })
+        mount.setReadOnly(false)
+        try await eventually("it has its name") {
+            try await fixture.task(orphan.claim.task).state == .completed
+        }
+        try await eventually("nothing waits") { completer.postponed.fences.isEmpty }
+        #expect(shortages.current.isEmpty)
+        running.cancel()
+        await running.value
+        #expect(log.lines.contains { $0.contains("no file waits for its name any more") })
+        PostponedRenamesTests.fail(1...Int64(PostponedRenames.countMax), in: completer.postponed)
+        #expect(!completer.hasRoom)
     }
 
     /// A worker that stops while the file cannot be named leaves the pending rename to the next

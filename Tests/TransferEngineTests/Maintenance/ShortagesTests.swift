@@ -49,4 +49,34 @@ import TransferModel
         shortages.note(.descriptorsExhausted, at: start + .seconds(2))
         #expect(shortages.due(at: start + .seconds(2)).next == .seconds(2))
     }
+    /// A probe is small, and may succeed while every attempt fails.
+    @Test func whatIsMetAgainIsToldUntilItIsNot() {
+        let shortages = Shortages()
+        shortages.note(.storageFull, at: start)
+        shortages.probed(.storageFull, isOver: false, at: start)
+        shortages.probed(.storageFull, isOver: true, at: start + .seconds(1))
+        #expect(shortages.current(at: start + .seconds(1)).isEmpty)
+        for second in [10, 25, 40] {
+            let now = start + .seconds(second)
+            shortages.note(.storageFull, at: now)
+            shortages.probed(.storageFull, isOver: true, at: now)
+            #expect(shortages.current(at: now + .seconds(15)) == [.storageFull])
+            #expect(shortages.isNone)
+        }
+        #expect(shortages.current(at: start + .seconds(61)).isEmpty)
+        // From now on one attempt may fail again without a word.
+        shortages.note(.storageFull, at: start + .seconds(70))
+        #expect(shortages.current(at: start + .seconds(70)).isEmpty)
+    }
+
+    /// One folder of one tenant may fail alone.
+    @Test func whatOnlyRenamesWaitForIsToldAndStopsNothing() {
+        let shortages = Shortages()
+        shortages.renamesWait(for: [.storageFailure])
+        #expect(shortages.current == [.storageFailure])
+        #expect(shortages.isNone)
+        #expect(shortages.confirmed.isEmpty)
+        shortages.renamesWait(for: [])
+        #expect(shortages.current.isEmpty)
+    }
 }

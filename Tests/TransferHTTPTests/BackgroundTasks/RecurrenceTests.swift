@@ -147,6 +147,20 @@ import TransferWire
         }
     }
 
+    /// The clock of this process is an hour behind.
+    @Test func theFirstTimeIsByTheClockOfTheDatabase() async throws {
+        let pool = try await TestDatabase.current.poolAnHourAhead()
+        try await APIServer.run(stores: Stores(Database(pool: pool))) { server in
+            try await server.register()
+            let before = Date()
+            let answer = try await server.request("refresh", recurrence(#""cron": "0 * * * *""#))
+            #expect(answer.status == 201)
+            let until = try #require(try await server.pending().first?.waitsFor.until).date
+            #expect(until.timeIntervalSince1970.truncatingRemainder(dividingBy: 3600) == 0)
+            #expect(until > before + 3600 && until.timeIntervalSinceNow <= 7200)
+        }
+    }
+
     /// What is read can be submitted again.
     @Test(arguments: ["", #", "time_zone": "UTC""#, #", "time_zone": "GMT""#])
     func universalTimeIsNamedUTC(zone: String) async throws {

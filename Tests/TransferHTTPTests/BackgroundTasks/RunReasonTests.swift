@@ -87,7 +87,7 @@ import TransferWire
         try await APIServer.run { server in
             try await server.register()
             let run = try await server.launch()
-            try await server.change(run.id, "extend", #"{"seconds": 30}"#)
+            try await server.change(run.id, "extend", #"{"seconds": 60}"#)
             try await server.request()
             #expect(try await server.send(method, path).status < 300)
             try await server.clock().pass(31)

@@ -83,7 +83,7 @@ import TransferWire
     /// moves the deadline by less than the notice.
     @Test(arguments: [
         ("progress", #"{"completed_unit_count": 1, "total_unit_count": 2}"#),
-        ("extend", #"{"seconds": 1}"#),
+        ("extend", #"{"seconds": 3}"#),
     ])
     func itsExpiryIsAnnouncedAfterAWord(verb: String, body: String) async throws {
         try await APIServer.run { server in
@@ -129,14 +129,34 @@ import TransferWire
             try await clock.pass(until: 20, before: .deadline)
             try await server.change(run.id, "accept")
             try await server.change(run.id, "extend", #"{"seconds": 30}"#)
-            // Ten seconds after its first deadline.
-            try await clock.pass(until: 20, before: .deadline)
+            // Five seconds after its first deadline.
+            try await clock.pass(until: 5, before: .deadline)
             #expect(try await server.run(run.id).state == "running")
             let answer = try await server.change(run.id, "extend", #"{"seconds": 86400}"#)
             let last = try answer.json(RunDocument.self)
             #expect(last.deadlineAt.date.timeIntervalSince(last.launchedAt.date) == 600)
             let wrong = try await server.change(run.id, "extend", #"{"seconds": 0}"#)
             #expect(wrong.faults == ["/seconds invalid_value"])
+        }
+    }
+
+    /// As after a response that was lost.
+    @Test func anExtensionThatIsRepeatedDoesNotAddUp() async throws {
+        try await APIServer.run { server in
+            try await server.register()
+            let clock = try await server.clock()
+            let run = try await server.launch()
+            for _ in 0..<3 { try await server.change(run.id, "extend", #"{"seconds": 60}"#) }
+            let deadline = try await server.run(run.id).deadlineAt.date
+            #expect(deadline > run.deadlineAt.date && deadline <= Date.now + 60)
+            try await clock.pass(until: 4.4, before: .deadline)
+            // What asks for less than is left has no new deadline to be announced.
+            try await clock.move(until: 300, before: .deadline)
+            try await server.change(run.id, "extend", #"{"seconds": 100}"#)
+            try await clock.pass(until: 4.4, before: .deadline)
+            let announcements = try await server.clientEvents()
+                .count { $0.type == "background_task.expiring" }
+            #expect(announcements == 1)
         }
     }
 

@@ -69,6 +69,24 @@ extension BodyTests {
         }
     }
 
+    /// On a disk where the tenant has room for this one body, and not for two.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aBodyThatStartsOverTakesItsOwnPlace() async throws {
+        try await Self.run { server, path, id in
+            let folder = try Self.mountFolder(server)
+            defer { umount2(folder, Int32(MNT_DETACH)) }
+            let session = try await server.session()
+            for _ in 0..<2 {
+                let other = try await server.submit(session, Self.task)
+                #expect(try await Self.put(server, "/v1/tasks/\(other)").status == 200)
+            }
+            try Data(count: 7 * Self.total / 8).write(to: URL(filePath: "\(folder)/other"))
+            #expect(try await Self.put(server, path, 0..<Self.total - 1).status == 202)
+            #expect(try await Self.put(server, path).status == 200)
+            #expect(try Self.staged(server, id) == Self.bytes)
+        }
+    }
+
     /// Brings 100 bytes of 200.
     private static func putHalf(_ server: APIServer, _ path: String) async throws {
         let first = try await server.send(

@@ -1,10 +1,6 @@
 import Crypto
 import Foundation
 import Glibc
-import HTTPTypes
-import Hummingbird
-import NIOCore
-import NIOPosix
 import Testing
 import TransferContainer
 import TransferModel
@@ -173,34 +169,6 @@ import TransferWire
             let last = try await Self.put(server, path, 200_000..<300_000)
             #expect(last.status == 200)
             #expect(try Self.staged(server, id) == Self.bytes)
-        }
-    }
-
-    @Test func bytesThatBreakOffAreKeptAndToldAsSuch() async throws {
-        struct Broken: Error {}
-        try await Self.run { server, path, id in
-            let container = try Container(directory: server.containers)
-            let routes = BodyRoutes(
-                stores: APIStores(server.stores.database),
-                container: container,
-                staged: StagedBytes(in: container),
-                bytesMax: 1_000_000,
-                tell: { _ in },
-                threads: .singleton
-            )
-            let (chunks, source) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
-            source.yield(ByteBuffer(bytes: Self.bytes[..<3]))
-            source.finish(throwing: Broken())
-            let request = Request(
-                head: HTTPRequest(method: .put, scheme: nil, authority: nil, path: "\(path)/body"),
-                body: RequestBody(asyncSequence: chunks)
-            )
-            let problem = await #expect(throws: Problem.self) {
-                try await routes.put(request, of: id, tenant: server.first.id)
-            }
-            #expect(problem?.code == .incompleteBody)
-            let offset = try await server.send("GET", "\(path)/body").fields["upload-offset"]
-            #expect(offset == "3")
         }
     }
 

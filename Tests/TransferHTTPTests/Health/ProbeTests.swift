@@ -84,6 +84,38 @@ import TransferWire
         }
     }
 
+    @Test(
+        arguments: [
+            (nil, "pass", nil),
+            (29.6, "pass", 30),
+            (30.4, "warn", 30),
+            (-7200.2, "warn", -7200),
+        ] as [(Double?, String, Int?)]
+    )
+    func tellsHowFarItsClockIsFromTheDatabases(
+        difference: Double?,
+        status: String,
+        seconds: Int?
+    ) async throws {
+        let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+        let probes = ProbeAPI(health: .fixture(clockDifference: difference), logger: logger)
+        try await APIServer.serving(
+            by: { probes.application(host: "127.0.0.1", port: 0, onServerRunning: $0) }
+        ) { port in
+            let answer = try await HTTPClient(port: port).exchange(
+                HTTPClient.request("GET", "/health", fields: [], body: nil)
+            )
+            #expect(answer.status == 200)
+            let health = try answer.json(HealthDocument.self)
+            #expect(health.status == status)
+            #expect(health.clock.status == status)
+            #expect(health.clock.seconds == seconds)
+            #expect((health.clock.reason == nil) == (status == "pass"))
+            let document = try APIServer.document()
+            #expect(try document.violations(of: answer.body, schema: "Health").isEmpty)
+        }
+    }
+
     @Test func staysAliveWithoutItsDatabase() async throws {
         try await Self.withoutDatabase { client in
             func get(_ path: String) async throws -> HTTPClient.Answer {

@@ -33,10 +33,11 @@ import TransferWire
     }
 
     @Test(arguments: [
-        ("http://a/ b", "a space as byte 10"), ("http://a/é", "not ASCII as byte 10"),
+        ("http://a/ b", "a space as byte 10, which must be percent-encoded, as `%20`."),
+        ("http://a/é", "not ASCII as byte 10, which must be percent-encoded."),
         ("http://é/", "as byte 8, which a host has in Punycode"),
         ("http://é?é", "as byte 8, which a host has in Punycode"),
-        ("http://a/é", "byte 10, which must be percent-encoded"), ("é", "byte 1, which must be"),
+        ("é", "byte 1, which must be"),
         ("http://a b/", "a space as byte 9, which no host has"),
         ("http://a\\b/", "a backslash"), ("http://a/\t", "a control character"),
         ("ftp://a/", "begin with http"), ("http://u:p@a/", "`credential`"),

@@ -299,7 +299,8 @@ extension HealthSource {
     /// Returns a source that answers at once.
     static func fixture(
         readiness: Readiness = .ready,
-        isDatabaseUp: Bool = true
+        isDatabaseUp: Bool = true,
+        clockDifference: Double? = nil
     ) -> HealthSource {
         HealthSource(
             readiness: { readiness },
@@ -316,6 +317,7 @@ extension HealthSource {
                     roles: [.api, .worker],
                     isDatabaseUp: isDatabaseUp,
                     signals: .heard,
+                    clockDifference: clockDifference,
                     workers: isDatabaseUp ? 1 : nil,
                     uptime: .seconds(3)
                 )

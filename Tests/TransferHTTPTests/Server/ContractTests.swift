@@ -105,6 +105,24 @@ import TransferWire
         #expect(!paths.isEmpty)
     }
 
+    @Test func examplesAreWhatTheirSchemasAllow() throws {
+        let document = try APIServer.document()
+        var described: [String] = []
+        for item in (document.root["paths"]?.object ?? [:]).values {
+            for operation in (item.object ?? [:]).values {
+                let forms = operation["requestBody"]?["content"]?.object ?? [:]
+                for form in forms.values {
+                    guard let example = form["example"], let schema = form["schema"],
+                        let name = operation["operationId"]?.string
+                    else { continue }
+                    described.append(name)
+                    #expect(document.schema.violations(of: example, against: schema).isEmpty)
+                }
+            }
+        }
+        #expect(described.sorted() == ["createSubscription", "putSession", "submitTasks"])
+    }
+
     @Test func onlyTheOperationsAreDescribedAsOpen() throws {
         let open = try APIServer.document().operations.filter { !$0.needsKey }.map(\.path)
         #expect(Set(open) == ProbeRoutes.paths.union(PageRoutes.paths))

@@ -1,4 +1,6 @@
+import Foundation
 import Testing
+import TransferStore
 import TransferTestSupport
 import TransferWire
 
@@ -275,6 +277,18 @@ import TransferWire
             }
             let foreign = try await server.send("POST", path, as: server.second)
             #expect(foreign.code == .unknownSubscription)
+        }
+    }
+
+    /// The clock of this process is an hour behind.
+    @Test func theOverlapOfSecretsIsByTheClockOfTheDatabase() async throws {
+        let pool = try await TestDatabase.current.poolAnHourAhead()
+        try await APIServer.run(stores: Stores(Database(pool: pool))) { server in
+            let path = "\(try await Self.subscribe(server))/rotate-secret"
+            let answer = try await server.send("POST", path, #"{"overlap_seconds": 1800}"#)
+                .json(SigningSecretDocument.self)
+            let expiry = try #require(answer.previousSecretsExpireAt).date
+            #expect((4800...5400).contains(expiry.timeIntervalSinceNow))
         }
     }
 

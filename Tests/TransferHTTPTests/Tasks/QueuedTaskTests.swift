@@ -63,4 +63,21 @@ import TransferWire
             #expect(waiting.reason?.contains("The host \(reason)") == true)
         }
     }
+    /// Its number was given back.
+    @Test func anAttemptThatDoesNotCountIsNotNumbered() async throws {
+        try await APIServer.run { server in
+            let task = try await server.submit(server.session())
+            let claim = try await server.claim()
+            let failure = TransferFailure(.storageFull, "The container has no space left.")
+            _ = try await server.stores.completions.end([
+                AttemptEnd(
+                    task: claim.task,
+                    fence: claim.fence,
+                    outcome: .waitOut(failure, after: .seconds(600))
+                )
+            ])
+            let reason = try await document(server, task).reason
+            #expect(reason?.contains("does not count did not succeed (storage_full)") == true)
+        }
+    }
 }

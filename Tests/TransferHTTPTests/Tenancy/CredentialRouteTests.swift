@@ -172,13 +172,17 @@ import TransferWire
     }
 
     /// Makes a task whose origin has answered 401.
-    private func asking(_ server: APIServer, _ session: String) async throws -> TaskID {
+    private func asking(
+        _ server: APIServer,
+        _ session: String,
+        because cause: TransferFailure? = nil
+    ) async throws -> TaskID {
         let id = try await server.submit(session)
         let claim = try #require(try await server.claimAll().first { $0.task == id })
         var failure = TransferFailure(.httpStatus, "No.", httpStatus: 401)
         failure.challenges = [AuthenticationChallenge(scheme: "Basic", realm: "files")]
         let outcome = AttemptOutcome.askForCredential(
-            failure,
+            cause ?? failure,
             Origin(scheme: "http", host: "origin.example", port: 80),
             named: nil,
             within: .seconds(3600)
@@ -219,6 +223,24 @@ import TransferWire
             let events = try await server.send("GET", "\(session)/events").text
             #expect(events.contains("task.authentication_required"))
             #expect(!events.contains("s3cret"))
+        }
+    }
+
+    /// A server that was not asked wants nothing.
+    @Test func aTaskSaysWhyItsClientIsAsked() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let unusable = TransferFailure(.credentialUnusable, "There is no such credential.")
+            for (cause, part) in [
+                (nil, "The server wants a credential; the task fails without one by"),
+                (unusable, "as the one to be sent cannot be used; the task fails without one by"),
+            ] as [(TransferFailure?, String)] {
+                let id = try await asking(server, session, because: cause)
+                let task = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+                #expect(task.state == "waiting_for_authentication")
+                #expect(task.reason?.contains(part) == true, "\(task.reason ?? "")")
+                try await server.send("POST", "/v1/tasks/\(id)/cancel")
+            }
         }
     }
 

@@ -137,6 +137,19 @@ import TransferWire
         }
     }
 
+    /// The clock of this process is an hour behind.
+    @Test func aKeyExpiresByTheClockOfTheDatabase() async throws {
+        let pool = try await TestDatabase.current.poolAnHourAhead()
+        try await APIServer.run(stores: Stores(Database(pool: pool))) { server in
+            for (seconds, status) in [(1800.0, 422), (7200, 201)] {
+                let end = Timestamp(Date() + seconds).rfc3339
+                let body = #"{"name": "a", "expires_at": "\#(end)"}"#
+                let answer = try await server.send("POST", "/v1/keys", body)
+                #expect(answer.status == status)
+            }
+        }
+    }
+
     @Test func theLastKeyThatManagesKeysStays() async throws {
         try await APIServer.run { server in
             let own = "/v1/keys/\(server.first.key.id)"

@@ -13,7 +13,7 @@ import TransferModel
         ] as [(String, Int64)]
     )
     func readsSeconds(value: String, seconds: Int64) {
-        #expect(RetryAfter.wait(value, now: Self.date) == .seconds(seconds))
+        #expect(RetryAfter.wait(value, date: nil, now: Self.date) == .seconds(seconds))
     }
 
     @Test(arguments: [
@@ -21,18 +21,37 @@ import TransferModel
         "Sun Nov  6 08:49:47 1994",
     ])
     func readsEachFormOfAnHTTPDate(value: String) {
-        #expect(RetryAfter.wait(value, now: Self.date) == .seconds(10))
+        #expect(RetryAfter.wait(value, date: nil, now: Self.date) == .seconds(10))
     }
 
     @Test func aDateIsNeverEarly() {
         let now = Self.date.addingTimeInterval(0.9)
-        #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:47 GMT", now: now) == .seconds(10))
-        #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == nil)
+        let later = "Sun, 06 Nov 1994 08:49:47 GMT"
+        #expect(RetryAfter.wait(later, date: nil, now: now) == .seconds(10))
+        #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:37 GMT", date: nil, now: now) == nil)
+    }
+
+    /// The date that it names is by the same clock.
+    @Test func aDateCountsFromThatOfTheResponse() {
+        let later = "Sun, 06 Nov 1994 08:49:47 GMT"
+        for now in [Self.date - 7200, Self.date + 7200] {
+            let wait = RetryAfter.wait(later, date: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)
+            #expect(wait == .seconds(10))
+            #expect(RetryAfter.wait("120", date: later, now: now) == .seconds(120))
+        }
+        #expect(RetryAfter.wait(later, date: "soon", now: Self.date) == .seconds(10))
+        #expect(
+            RetryAfter.wait(later, date: "Sun, 06 Nov 1994 08:49:48 GMT", now: Self.date) == nil
+        )
+        #expect(RetryAfter.wait(nil, date: later, now: Self.date) == nil)
+        let long = "Sun, 06 Nov 1994 08:49:48 GMT" + String(repeating: " ", count: 36)
+        #expect(RetryAfter.wait(later, date: long, now: Self.date) == .seconds(10))
     }
 
     @Test func aLeapDayIsADayOfItsOwn() {
         let now = Date(timeIntervalSince1970: 1_709_164_800)  // 2024-02-29T00:00:00Z
-        #expect(RetryAfter.wait("Fri, 01 Mar 2024 00:00:00 GMT", now: now) == .seconds(86_400))
+        let nextDay = "Fri, 01 Mar 2024 00:00:00 GMT"
+        #expect(RetryAfter.wait(nextDay, date: nil, now: now) == .seconds(86_400))
     }
 
     @Test(arguments: [
@@ -42,6 +61,6 @@ import TransferModel
         String(repeating: "9", count: 65),
     ])
     func ignoresWhatMakesNoSense(value: String) {
-        #expect(RetryAfter.wait(value, now: Self.date) == nil)
+        #expect(RetryAfter.wait(value, date: nil, now: Self.date) == nil)
     }
 }

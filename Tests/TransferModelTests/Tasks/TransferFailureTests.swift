@@ -8,7 +8,7 @@ import TransferModel
             .couldNotResolveHost, .couldNotConnect, .proxyUnreachable, .proxyCredentialRefused,
             .timedOut, .connectionLost, .lengthMismatch, .checksumMismatch, .badResponse,
             .storageFull, .storageFailure, .storageUnwritable, .descriptorsExhausted,
-            .memoryExhausted, .sourceUnavailable,
+            .memoryExhausted, .sourceUnavailable, .authoritiesUnusable,
         ]
         #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
     }
@@ -41,7 +41,8 @@ import TransferModel
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
                 .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
                 .storage
-            case .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
+            case .authoritiesUnusable, .descriptorsExhausted, .memoryExhausted, .unknownOutcome,
+                .poison, .userForceQuit:
                 .service
             }
         #expect(TransferFailure(code, "").domain == expected)
@@ -52,8 +53,8 @@ import TransferModel
             TransferFailure.Code.allCases.map(\.rawValue) == [
                 "could_not_resolve_host", "could_not_connect", "proxy_unreachable",
                 "proxy_credential_refused", "proxy_refused", "egress_denied", "tls_failure",
-                "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
-                "checksum_mismatch", "bad_response", "http_status",
+                "authorities_unusable", "timed_out", "connection_lost", "length_mismatch",
+                "size_mismatch", "checksum_mismatch", "bad_response", "http_status",
                 "proxy_authentication_required", "credential_unusable",
                 "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
                 "destination_collision",

@@ -83,6 +83,50 @@ import TransferTestSupport
         #expect(try await states(fixture) == [.notAccepted])
     }
 
+    /// Whoever notes it: whatever the client says of the run, or the next look at it.
+    @Test(arguments: [false, true])
+    func isAcceptedWhenTheReceiverResponds(isLookedAt: Bool) async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await launch(fixture)
+        try await deliver(fixture)
+        let respondedAt = try await lastTry(fixture)
+        if isLookedAt {
+            try await BackgroundClock(fixture.stores, fixture.aside).pass(61)
+        } else {
+            try await accept(fixture)
+        }
+        #expect(try await runs(fixture).map(\.acceptedAt) == [respondedAt])
+    }
+
+    /// The delivery does not tell when that was.
+    @Test func isNotAcceptedBeforeItsReplay() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await launch(fixture)
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        #expect(try await fixture.fail(claim, retryAfter: nil) == .recorded)
+        let givenUpAt = try await lastTry(fixture)
+        // As a replay that was taken.
+        _ = try await fixture.aside.execute("UPDATE delivery_log SET state = 'delivered'")
+        #expect(try await states(fixture) == [.running])
+        try await accept(fixture)
+        let acceptedAt = try #require(try await runs(fixture).first?.acceptedAt)
+        #expect(acceptedAt > givenUpAt)
+    }
+
+    /// Returns when a message was last tried.
+    private func lastTry(_ fixture: StoreFixture) async throws -> Date {
+        let tries: Query = "SELECT attempted_at FROM delivery WHERE num_nulls(attempted_at) = 0"
+        return try await fixture.aside.execute(tries)[0].decode("attempted_at")
+    }
+
+    /// Accepts the newest run, as its client does.
+    private func accept(_ fixture: StoreFixture) async throws {
+        let run = try #require(try await runs(fixture).first)
+        _ = try await fixture.stores.runs.acceptRun(run.id, of: fixture.tenant)
+    }
+
     /// Launches a run of the default client.
     private func launch(_ fixture: StoreFixture) async throws {
         var change = BackgroundSettingsChange()
@@ -162,11 +206,16 @@ import TransferTestSupport
 
     /// Returns the states of the client's runs, from the newest.
     private func states(_ fixture: StoreFixture) async throws -> [BackgroundTaskRun.State] {
+        try await runs(fixture).map(\.state)
+    }
+
+    /// Returns the client's runs, from the newest.
+    private func runs(_ fixture: StoreFixture) async throws -> [BackgroundTaskRun] {
         try await fixture.stores.runs.runs(
             of: .default,
             tenant: fixture.tenant,
             before: nil,
             limit: 10
-        ).map(\.state)
+        )
     }
 }

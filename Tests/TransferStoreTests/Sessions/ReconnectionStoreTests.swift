@@ -239,4 +239,77 @@ import TransferTestSupport
         #expect(try await reconnect(fixture, after: first.next).items.map(\.id) == [ids[2]])
         #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 2)
     }
+
+    /// Statements that lock several owners.
+    enum Change: CaseIterable {
+        case renewal, release, endOfClient, erasure, expiry
+    }
+
+    private func make(
+        _ change: Change,
+        of lease: LeaseToken,
+        _ ids: [TaskID],
+        _ fixture: StoreFixture
+    ) async throws {
+        let (stores, tenant) = (fixture.stores, fixture.tenant)
+        switch change {
+        case .renewal:
+            let renewed = try await stores.sessions.renewLease(
+                tenant: tenant,
+                lease,
+                for: .seconds(3600)
+            )
+            #expect(renewed?.tasks == 2)
+        case .release:
+            #expect(try await stores.sessions.releaseLease(tenant: tenant, lease))
+        case .endOfClient:
+            let client = try await stores.clients.terminate(tenant: tenant, id: .default)
+            #expect(client?.lifecycle == .terminated)
+        case .erasure:
+            try await stores.erasure.erase(ids)
+        case .expiry:
+            try await stores.retention.expire(ids)
+        }
+    }
+
+    /// A reconnection takes them in this order.
+    ///
+    /// A deadlock would not be seen, because what it undoes is repeated.
+    @Test(arguments: Change.allCases)
+    func ownersAreLockedInTheOrderOfTheirTasks(change: Change) async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(2)
+        if change == .expiry {
+            try await fixture.end(try await fixture.claim(), .failed(StoreFixture.failure))
+        }
+        let lease = LeaseToken(UUID())
+        // The last task's comes first in the table, and in the index of leases and of clients.
+        for id in ids.reversed() {
+            _ = try await fixture.aside.execute(
+                """
+                INSERT INTO task_owner (task_id, tenant_id, lease_token, expires_at, client_id)
+                SELECT \(id.uuid), c.tenant_id, \(lease.uuid), now() + interval '1 hour', c.id
+                FROM client c
+                WHERE c.tenant_id = \(fixture.tenant.uuid)
+                    AND c.identifier = \(ClientID.default.name)
+                """
+            )
+        }
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT FROM task_owner WHERE task_id = \(ids[0].uuid) FOR UPDATE"
+        )
+        async let made: Void = make(change, of: lease, ids, fixture)
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            "SELECT count(*) AS count FROM (SELECT FROM task_owner FOR UPDATE SKIP LOCKED) w"
+        )
+        #expect(free == 1)
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        try await made
+        let left = try await fixture.count("SELECT count(*) AS count FROM task_owner")
+        #expect(left == (change == .renewal ? 2 : 0))
+    }
 }

@@ -158,15 +158,7 @@ import TransferTestSupport
             submission.earliestBeginAt = Date(timeIntervalSinceNow: 3 * 3600)
         }[0]
         let revision = try await fixture.task(id).revision
-        _ = try await fixture.aside.execute(
-            """
-            CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE
-            AS 'SELECT pg_catalog.now() + interval ''1 hour'''
-            """
-        )
-        let pool = TestDatabase.current.pool { configuration in
-            configuration.searchPath = configuration.searchPath.map { "\($0), pg_catalog" }
-        }
+        let pool = try await TestDatabase.current.poolAnHourAhead()
         var change = TaskChange()
         change.earliestBeginAt = .some(Date(timeIntervalSinceNow: 1800))
         let result = try await Stores(Database(pool: pool)).control.changeTask(
@@ -197,6 +189,39 @@ import TransferTestSupport
             #expect(try await fixture.state(id) == .scheduled)
             _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         }
+        try await fixture.checkInvariants()
+    }
+
+    /// A change holds the session and then wants the task: a deadlock would not be seen, because
+    /// what it undoes is repeated.
+    @Test func aPromotionThatWaitsForASessionHoldsNoTask() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(2) { submission, number in
+            submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
+            submission.options.asksToBegin = number == 1
+        }
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute("SELECT FROM session_progress FOR UPDATE")
+        async let promotion = fixture.stores.queue.promoteDue()
+        try await fixture.eventuallyWaits(for: holder)
+        let free = try await fixture.count(
+            "SELECT count(*) AS count FROM (SELECT FROM delayed FOR UPDATE SKIP LOCKED) d"
+        )
+        #expect(free == 2)
+        // Moved while its session is waited for.
+        _ = try await holder.execute(
+            "UPDATE delayed SET due_at = now() + interval '1 hour' WHERE asks_to_begin"
+        )
+        _ = try await holder.execute("COMMIT")
+        await holder.close()
+        let (asked, promoted) = try await (promotion.asked, promotion.promoted)
+        #expect(asked == 0)
+        #expect(promoted == 1)
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        let second = try await fixture.stores.queue.promoteDue()
+        #expect(second.asked == 1)
         try await fixture.checkInvariants()
     }
 }

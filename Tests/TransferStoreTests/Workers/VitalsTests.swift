@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import Testing
 import TransferModel
@@ -27,6 +28,21 @@ import TransferTestSupport
         #expect(failure?.isUnavailable == true)
         _ = try await fixture.stores.fleet.vitals(silentFor: .seconds(60))
         #expect(fixture.stores.database.lacksSpace)
+    }
+
+    @Test(arguments: [0.0, 7200, -7200])
+    func theDifferenceOfTheClocksIsKnown(ahead: Double) async throws {
+        let fixture = try await StoreFixture()
+        let asked = ContinuousClock.now
+        let vitals = try await fixture.stores.fleet.vitals(
+            silentFor: .seconds(60),
+            now: { Date() + ahead }
+        )
+        // A slow answer makes it less, and never more.
+        let slack = (ContinuousClock.now - asked) / .seconds(1)
+        let difference = vitals.clockDifference
+        #expect(abs(difference) <= abs(ahead))
+        #expect(abs(difference - ahead) <= slack, "\(difference)")
     }
 
     /// As a standby does after a failover.

@@ -294,7 +294,8 @@ extension ScaleWorld {
         ]
     }
 
-    private var otherRows: [Query] {
+    /// The owner of a tenth of `large`, and leases of other clients on most of `kept`, in no order.
+    var ownerRows: [Query] {
         [
             """
             INSERT INTO task_owner (task_id, tenant_id, lease_token, client_id)
@@ -303,6 +304,18 @@ extension ScaleWorld {
                 WHERE c.tenant_id = \(tenantID) AND c.identifier = 'default')
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
+            """
+            INSERT INTO task_owner (task_id, tenant_id, lease_token, expires_at, client_id)
+            SELECT \(taskID("n")), \(tenantID), \(uuid("\(epoch)", "'c100'", "n / 100")),
+                now() + interval '1 day', \(uuid("\(epoch)", "'c200'", "n / 1000"))
+            FROM generate_series(\(2 * part), \(firstOfLarge - 1)) AS n
+            ORDER BY md5(n::text)
+            """,
+        ]
+    }
+
+    private var otherRows: [Query] {
+        [
             """
             INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
             SELECT \(taskID("n")), n, '\\x01'::bytea, true, 'data'

@@ -44,6 +44,7 @@ package struct ScaleWorld: Sendable {
     /// Fills the tables for `tasks`, a multiple of 1000, after removing all rows.
     package init(
         tasks: Int,
+        withOwners hasOwners: Bool = true,
         of tenant: TenantID,
         worker: WorkerIdentity,
         in stores: Stores,
@@ -60,7 +61,9 @@ package struct ScaleWorld: Sendable {
             }
         }
         for table in Self.tables { _ = try await connection.execute("DELETE FROM \(table)") }
-        for statement in statements { _ = try await connection.execute(statement) }
+        for statement in statements + (hasOwners ? ownerRows : []) {
+            _ = try await connection.execute(statement)
+        }
     }
 
     /// Removes all rows but one of each table, and has statistics made of what remains.

@@ -7,8 +7,13 @@ import Testing
 @Suite struct DeliveryOutcomeTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)
 
-    private func outcome(_ status: Int, retryAfter: String? = nil) -> DeliveryOutcome {
-        let headers = retryAfter.map { [("retry-after", $0)] } ?? []
+    private func outcome(
+        _ status: Int,
+        retryAfter: String? = nil,
+        date: String? = nil
+    ) -> DeliveryOutcome {
+        let headers = [("retry-after", retryAfter), ("date", date)]
+            .compactMap { name, value in value.map { (name, $0) } }
         return DeliveryOutcome(ResponseHead(status: status, headers: headers), now: now)
     }
 
@@ -40,6 +45,20 @@ import Testing
         #expect(outcome(503, retryAfter: value) == .failed(expected))
     }
 
+    @Test func aDateInRetryAfterIsByTheClockOfTheReceiver() {
+        let expected = DeliveryFailure(
+            status: 503,
+            reason: "http_status",
+            retryAfter: .seconds(5)
+        )
+        let answered = outcome(
+            503,
+            retryAfter: "Sun, 06 Nov 1994 06:49:42 GMT",
+            date: "Sun, 06 Nov 1994 06:49:37 GMT"
+        )
+        #expect(answered == .failed(expected))
+    }
+
     @Test(arguments: [
         "", "soon", "-1", "1.5", "1e9", "0x10", "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 99 Nov 1994",
         "Sun, 06 Foo 1994 08:49:47 GMT", "Sun, 06 Nov 1994 25:00:00 GMT",
@@ -62,7 +81,8 @@ import Testing
             (.truncated, "connection_lost"), (.badResponse, "bad_response"),
             (.egressDenied, "egress_denied"), (.proxyRefused, "proxy_refused"),
             (.proxyUnreachable, "service"), (.proxyCredentialRefused, "service"),
-            (.clientCertificateUnusable, "service"), (.other, "service"),
+            (.clientCertificateUnusable, "service"), (.authoritiesUnusable, "service"),
+            (.other, "service"),
         ] as [(CurlError.Code, String)]
     )
     func namesTheCauseOfATryWithoutAnswer(code: CurlError.Code, reason: String) {

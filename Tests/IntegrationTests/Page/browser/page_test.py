@@ -862,7 +862,7 @@ class LookingTests(PageTest):
         begin = ["Skip to the content", "transferd", "Sessions", "Hosts", "Subscriptions"]
         self.assertEqual(reached[:5], begin)
         url = origin.url("/held/1")
-        for name in ["Suspend all", "Invalidate…", "State", "Client string", f"Suspend {url}"]:
+        for name in ["Suspend all", "Invalidate…", "State", "Client string is", f"Suspend {url}"]:
             self.assertIn(name, reached)
         # A question takes the focus, Escape answers no, and the focus goes back.
         cancel = browser.wait(f"button[aria-label='Cancel {url}']")

@@ -40,7 +40,10 @@ extension TransferError {
         if let problem = try? response.document(ProblemDetails.self) {
             self.init(problem, retryAfter: response.retryAfter)
         } else {
-            self.init(.unexpectedResponse, "The response has the status \(response.status).")
+            self.init(
+                .unexpectedResponse,
+                "The response with the status \(response.status) is not one of the service."
+            )
             retryAfter = response.retryAfter
         }
         status = response.status

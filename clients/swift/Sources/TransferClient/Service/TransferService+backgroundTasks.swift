@@ -84,12 +84,28 @@ extension TransferService {
         run identifier: String,
         success: Bool
     ) async throws(TransferError) -> RunDocument {
-        try await get(
-            ServiceRequest(
-                "POST",
-                "/v1/background-tasks/runs/\(PercentEncoding.encodeSegment(identifier))/complete",
-                json: RunCompletionRequest(success: success)
-            ).repeatable()
-        )
+        try await change(run: identifier, "complete", RunCompletionRequest(success: success))
+    }
+
+    /// Lets a run take at least so many seconds from now, within the bound of its kind; a later
+    /// deadline stays.
+    ///
+    /// - Throws: ``TransferError``, with the code `run_ended` when it has ended.
+    @discardableResult
+    public func extend(
+        run identifier: String,
+        forAtLeast seconds: Double
+    ) async throws(TransferError) -> RunDocument {
+        try await change(run: identifier, "extend", RunExtensionRequest(seconds: seconds))
+    }
+
+    /// Changes a run by a verb of its route, which does no more when it arrives twice.
+    private func change(
+        run identifier: String,
+        _ verb: String,
+        _ change: some Encodable
+    ) async throws(TransferError) -> RunDocument {
+        let run = "/v1/background-tasks/runs/\(PercentEncoding.encodeSegment(identifier))"
+        return try await get(ServiceRequest("POST", "\(run)/\(verb)", json: change).repeatable())
     }
 }

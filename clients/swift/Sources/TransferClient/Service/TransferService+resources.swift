@@ -99,7 +99,8 @@ extension TransferService {
     /// ``TransferSession``.
     ///
     /// - Parameters:
-    ///   - tasks: 1 to `SubmitRequest.tasksMax` tasks.
+    ///   - tasks: 1 to `SubmitRequest.tasksMax` tasks, with at most `JSONText.valuesMax` values in
+    ///     the JSON of each and `JSONText.batchValuesMax` together.
     ///   - identifier: the session, which has to be there.
     /// - Returns: a receipt for each task, in the same order.
     /// - Throws: ``TransferError``, whose ``TransferError/faults`` point into the array.

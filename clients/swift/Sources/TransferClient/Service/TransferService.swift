@@ -3,7 +3,7 @@ import TransferWire
 
 /// A service that runs transfers, and the key with which a client speaks to it.
 public struct TransferService: Sendable {
-    /// The URL of the service without a path, such as `http://127.0.0.1:8080`.
+    /// The URL of the service without the path of its API, such as `http://127.0.0.1:8080`.
     public let url: String
     /// The client of the tenant whose sessions are meant; nil for the one that always exists.
     public let client: String?
@@ -54,10 +54,14 @@ public struct TransferService: Sendable {
 
     /// Reads `TRANSFERD_URL`, `TRANSFERD_API_KEY` and, if it is there, `TRANSFERD_CLIENT`.
     ///
+    /// - Parameters:
+    ///   - environment: the variables.
+    ///   - transport: what sends the requests.
     /// - Throws: ``TransferError`` with the code `misconfigured` when one is missing or no request
     ///   can be made with it.
     public init(
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        transport: any TransferTransport = AsyncHTTPTransport.shared
     ) throws(TransferError) {
         guard let url = environment["TRANSFERD_URL"],
             let apiKey = environment["TRANSFERD_API_KEY"]
@@ -66,7 +70,12 @@ public struct TransferService: Sendable {
         }
         try Self.check(url: url)
         try Self.check(apiKey: apiKey)
-        self.init(url: url, apiKey: apiKey, client: environment["TRANSFERD_CLIENT"])
+        self.init(
+            url: url,
+            apiKey: apiKey,
+            client: environment["TRANSFERD_CLIENT"],
+            transport: transport
+        )
     }
 }
 
@@ -209,13 +218,13 @@ extension TransferService {
     /// - Parameter url: the URL as ``init(url:apiKey:client:transport:)`` takes it.
     /// - Throws: ``TransferError`` with the code `misconfigured` unless it starts with `http://` or
     ///   `https://`, names a host and perhaps a port from 1 to 65535, and has no user, query or
-    ///   fragment.
+    ///   fragment, and no `/v1` at its end.
     public static func check(url: String) throws(TransferError) {
         guard isUsable(url) else {
             throw TransferError(
                 .misconfigured,
                 "The URL of a service starts with http:// or https:// and names a host; a port is "
-                    + "from 1 to 65535, and there is no user, query or fragment."
+                    + "from 1 to 65535, there is no user, query or fragment, and no /v1 at its end."
             )
         }
     }
@@ -243,6 +252,8 @@ extension TransferService {
         if url.rangeOfPort != nil {
             guard let port = url.port, ports.contains(port) else { return false }
         }
+        // The path of a proxy may be there; that of the API is added to it.
+        guard url.path.split(separator: "/").last != "v1" else { return false }
         return url.user == nil && url.password == nil && url.query == nil && url.fragment == nil
     }
 }

@@ -2,6 +2,7 @@ public import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 #if canImport(Darwin)
     import Darwin
@@ -78,13 +79,50 @@ public struct AsyncHTTPTransport: TransferTransport {
         case let failure as TransportFailure: failure
         case is CancellationError: TransportFailure(.cancelled, "The request was cancelled.")
         case let error as HTTPClientError: failure(error)
-        case is NIOConnectionError:
-            TransportFailure(.notConnected, "The service could not be reached.")
+        case let error as NIOConnectionError: failure(error)
         // What an address refuses, where a name would have had several.
-        case let error as IOError where error.errnoCode == ECONNREFUSED:
-            TransportFailure(.notConnected, "The service could not be reached.")
+        case let error as IOError where error.errnoCode == ECONNREFUSED: unreachable(error)
+        case let error as IOError:
+            TransportFailure(.broken, "The connection ended: \(reason(error)).")
+        case NIOSSLError.handshakeFailed(let cause): failure(cause)
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            TransportFailure(.notConnected, "The service's certificate is for other names.")
         default: TransportFailure(.broken, "The connection ended: \(error)")
         }
+    }
+
+    private static func failure(_ error: NIOConnectionError) -> TransportFailure {
+        // Those before it may be of addresses that this machine has no way to.
+        guard let last = error.connectionErrors.last?.error else {
+            return TransportFailure(.notConnected, "No address was found for the service's host.")
+        }
+        guard let last = last as? IOError else {
+            return TransportFailure(.notConnected, "The service could not be reached.")
+        }
+        return unreachable(last)
+    }
+
+    /// Describes why TLS was not agreed on, before which nothing is sent.
+    private static func failure(_ cause: BoringSSLError) -> TransportFailure {
+        // The library tells the reasons apart in its text alone, where a file of it is named, too.
+        let text = "\(cause)"
+        let reason =
+            if text.contains("CERTIFICATE_VERIFY_FAILED") {
+                "This machine does not trust the service's certificate."
+            } else if text.contains("WRONG_VERSION_NUMBER") {
+                "The service does not speak TLS there; its URL may start with http://."
+            } else {
+                "TLS could not be agreed on with the service."
+            }
+        return TransportFailure(.notConnected, reason)
+    }
+
+    private static func unreachable(_ error: IOError) -> TransportFailure {
+        TransportFailure(.notConnected, "The service could not be reached: \(reason(error)).")
+    }
+
+    private static func reason(_ error: IOError) -> String {
+        String(cString: strerror(error.errnoCode))
     }
 
     private static func failure(_ error: HTTPClientError) -> TransportFailure {

@@ -16,7 +16,7 @@ public struct RunDocument: Codable, Sendable {
     public let launchedAt: Timestamp
     /// The time at which the run expires.
     public let deadlineAt: Timestamp
-    /// The time at which the service noticed that the launch was accepted.
+    /// The time at which the launch was accepted; absent until the service has noticed that.
     public var acceptedAt: Timestamp?
     /// The time of its end.
     public var endedAt: Timestamp?

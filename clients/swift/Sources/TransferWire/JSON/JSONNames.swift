@@ -1,18 +1,30 @@
 /// The names of the members of a text's objects.
 enum JSONNames {
+    /// The most bytes of a pointer to a fault, so that an answer does not repeat a body.
+    static let pointerBytesMax = 1024
+
     /// An array or object that has not ended.
     private struct Container {
         let isObject: Bool
         var names: Set<String> = []
+        /// The current member of an object.
+        var name = ""
+        /// The number of the current element of an array.
+        var element = 0
+
+        /// The step of a path to the current member or element.
+        var key: AnyKey { isObject ? AnyKey(stringValue: name) : AnyKey(intValue: element) }
     }
 
-    /// Whether an object has two members with equal names.
+    /// Returns the pointer to the first member whose name equals that of an earlier one of its
+    /// object, or to the innermost value around it whose pointer is no longer than
+    /// ``pointerBytesMax``; nil when there is none.
     ///
     /// A decoder keeps only one of them, also if the names are equal without being the same bytes:
     /// a Swift text is equal to any other that Unicode calls canonically equivalent.
     ///
     /// Expects a text that a decoder has accepted, whose names have few combining marks.
-    static func areRepeated(in text: ArraySlice<UInt8>) -> Bool {
+    static func repeated(in text: ArraySlice<UInt8>) -> String? {
         var containers: [Container] = []
         var expectsName = false
         var index = text.startIndex
@@ -24,13 +36,16 @@ enum JSONNames {
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 _ = containers.popLast()
                 expectsName = false
-            case UInt8(ascii: ","): expectsName = containers.last?.isObject ?? false
+            case UInt8(ascii: ",") where !containers.isEmpty:
+                containers[containers.count - 1].element += 1
+                expectsName = containers[containers.count - 1].isObject
             case UInt8(ascii: "\""):
                 let end = endOfString(text, from: index)
-                if expectsName, let name = name(text[index..<end]),
-                    !containers[containers.count - 1].names.insert(name).inserted
-                {
-                    return true
+                if expectsName, let name = name(text[index..<end]) {
+                    containers[containers.count - 1].name = name
+                    if !containers[containers.count - 1].names.insert(name).inserted {
+                        return pointer(to: containers)
+                    }
                 }
                 expectsName = false
                 index = end
@@ -39,7 +54,17 @@ enum JSONNames {
             }
             index += 1
         }
-        return false
+        return nil
+    }
+
+    private static func pointer(to containers: [Container]) -> String {
+        var pointer = ""
+        for container in containers {
+            let longer = pointer + JSONPointer.rendering([container.key])
+            guard longer.utf8.count <= pointerBytesMax else { break }
+            pointer = longer
+        }
+        return pointer
     }
 
     /// Whether a member has a name with too many combining marks in a row, which no decoder may

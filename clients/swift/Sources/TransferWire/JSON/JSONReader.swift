@@ -19,6 +19,8 @@ struct JSONReader {
     private var isAtStart = false
     /// The number of values so far, counted by brackets and commas as ``JSONText`` does.
     private var values = 0
+    /// The number of those before this task.
+    private var earlierValues = 0
 
     init(_ bytes: [UInt8]) throws(Refusal) {
         do { _ = try UTF8Span(validating: bytes.span) } catch { throw Refusal() }
@@ -32,7 +34,10 @@ struct JSONReader {
     }
 
     /// Begins to count the values of the next task.
-    mutating func beginTask() { values = 0 }
+    mutating func beginTask() {
+        earlierValues += values
+        values = 0
+    }
 
     /// Begins an array if one is next, and returns whether it is.
     mutating func beginArray() -> Bool { begin(UInt8(ascii: "[")) }
@@ -175,7 +180,8 @@ extension JSONReader {
             try expect(UInt8(ascii: ","))
             values += 1
         }
-        guard values <= JSONText.valuesMax else { throw Refusal() }
+        guard values <= JSONText.valuesMax, earlierValues + values <= JSONText.batchValuesMax
+        else { throw Refusal() }
         return !isEnd
     }
 

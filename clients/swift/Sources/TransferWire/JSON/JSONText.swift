@@ -7,6 +7,11 @@ public enum JSONText {
     ///
     /// An object with one member has seven bytes as a text, and eight hundred as a value.
     public static let valuesMax = 65_536
+    /// The maximum number of values in the tasks of a body together: 262 for each of a thousand.
+    ///
+    /// 64 headers with every option are about half as many. Each field of a form has three. A
+    /// decoder takes 5 to 17 µs for each, and so no more than 5 s for a body.
+    public static let batchValuesMax = 4 * valuesMax
     /// The number of digits in a row, as many as a whole number may have, that count with their
     /// value; each further one counts as a value.
     ///
@@ -15,8 +20,10 @@ public enum JSONText {
 
     /// The reason why a body is refused without decoding.
     public enum Fault: Error, Equatable, Sendable {
-        case empty, notUTF8, byteOrderMark, tooDeep, tooManyValues, controlByte, trailingComma
-        case misplacedElement
+        case empty, notUTF8, byteOrderMark, tooDeep, tooManyValues, tooManyValuesInBatch
+        case controlByte, trailingComma, misplacedElement
+        /// The byte with this number, from 1, is in no string and in nothing else that JSON has.
+        case strayByte(Int)
     }
 
     /// Refuses input that a decoder may mistake for another encoding, may recurse over without
@@ -47,6 +54,7 @@ public enum JSONText {
         var splitter = elementsMax.map { ElementSplitter(max: $0) }
         var depth = 0
         var values = 0
+        var earlierValues = 0
         var digits = 0
         var isInString = false
         var isEscaped = false
@@ -79,17 +87,34 @@ public enum JSONText {
                 // Foundation accepts a comma before the end of an array or object.
                 if previous == UInt8(ascii: ",") { throw .trailingComma }
             case UInt8(ascii: ","): values += 1
-            default: break
+            default:
+                if !isPartOfValue(byte) { throw .strayByte(index + 1) }
             }
             try splitter?.next(byte, at: index, depth: depth)
             // Not within an element, which may be a number.
             let isBetween = byte == UInt8(ascii: "[") || byte == UInt8(ascii: ",")
-            if depth == 1, isBetween, splitter?.isInArray ?? false { values = 0 }
+            if depth == 1, isBetween, splitter?.isInArray ?? false {
+                earlierValues += values
+                values = 0
+            }
             if values > valuesMax { throw .tooManyValues }
+            if earlierValues + values > batchValuesMax { throw .tooManyValuesInBatch }
             previous = byte
         }
         if previous == nil { throw .empty }
         return try splitter?.finish()
+    }
+
+    /// Whether a byte outside a string is a colon, or may be part of a number or a literal.
+    private static func isPartOfValue(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ":"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "E"), UInt8(ascii: "a"),
+            UInt8(ascii: "e"), UInt8(ascii: "f"), UInt8(ascii: "l"), UInt8(ascii: "n"),
+            UInt8(ascii: "r"), UInt8(ascii: "s"), UInt8(ascii: "t"), UInt8(ascii: "u"):
+            true
+        default: false
+        }
     }
 }
 

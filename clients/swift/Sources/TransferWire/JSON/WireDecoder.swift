@@ -10,6 +10,9 @@ public enum WireDecoder {
         case invalid(FieldError)
     }
 
+    /// The detail of a text that breaks off, or breaks the grammar where nothing better is known.
+    public static let notJSON = "The body is not a JSON text (RFC 8259)."
+
     /// Returns the value of a body, in which no object may have two members with equal names.
     public static func decode<Value: Decodable>(
         _ type: Value.Type,
@@ -21,7 +24,9 @@ public enum WireDecoder {
             throw .malformed(detail(of: error))
         }
         let value = try decode(type, checked: bytes[...])
-        guard !JSONNames.areRepeated(in: bytes[...]) else { throw .invalid(.repeatedNames) }
+        if let place = JSONNames.repeated(in: bytes[...]) {
+            throw .invalid(.repeatedName(at: place))
+        }
         return value
     }
 
@@ -59,11 +64,11 @@ public enum WireDecoder {
         } catch let error as FieldError {
             throw .invalid(error)
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
-            throw .malformed("The body is not a JSON text (RFC 8259).")
+            throw .malformed(notJSON)
         } catch let error as DecodingError {
             throw .invalid(FieldError(error))
         } catch {
-            throw .malformed("The body is not a JSON text (RFC 8259).")
+            throw .malformed(notJSON)
         }
     }
 
@@ -72,7 +77,7 @@ public enum WireDecoder {
         case .empty: "The body is empty."
         case .notUTF8: "The body is not UTF-8."
         case .byteOrderMark: "The body begins with a byte order mark."
-        case .misplacedElement: "The body is not a JSON text (RFC 8259)."
+        case .misplacedElement: notJSON
         case .trailingComma: "The body has a comma before a closing bracket."
         case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
         case .tooManyValues:
@@ -80,21 +85,34 @@ public enum WireDecoder {
             A task, or a body without tasks, has more than \(JSONText.valuesMax) values, where \
             each digit of a number after the first \(JSONText.digitsOfValue) in a row counts as one.
             """
+        case .tooManyValuesInBatch:
+            """
+            The tasks have more than \(JSONText.batchValuesMax) values together. Divide them among \
+            several requests, or give JSON and forms that are sent as `text`, which is one value.
+            """
         case .controlByte: "The body holds a control character that JSON wants escaped."
+        case .strayByte(let number):
+            """
+            Byte \(number) is one that JSON (RFC 8259) does not have outside strings: strings and \
+            names are in double quotes, and there are no comments.
+            """
         }
     }
 }
 
 extension FieldError {
-    /// The fault of a text of which only one of several members would count.
-    static let repeatedNames = FieldError(
-        pointer: "",
-        .invalidValue,
-        """
-        Holds an object with two members whose names are equal. If a receiver wants both, give the \
-        JSON that is sent as `text`.
-        """
-    )
+    /// Returns the fault of a text of which only one of several members would count, found at
+    /// `pointer`.
+    static func repeatedName(at pointer: String) -> FieldError {
+        // Elsewhere this service reads the members, and has a use for one alone.
+        let isSent = ["/body/json/", "/upload/body/json/"].contains { "\(pointer)/".hasPrefix($0) }
+        return FieldError(
+            pointer: pointer,
+            .invalidValue,
+            "Must be there once: the object has another member of this name."
+                + (isSent ? " To send both, give the JSON as `text`." : "")
+        )
+    }
 
     /// The fault of a text with a member whose name is not compared.
     static let tooManyMarks = FieldError(

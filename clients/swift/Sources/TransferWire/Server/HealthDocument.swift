@@ -1,8 +1,8 @@
 /// The body of `/health`.
 public struct HealthDocument: Codable, Sendable {
     /// The status: `pass`; `warn` while tasks wait for a scarce resource or the database's clock,
-    /// while everything is paused, or while the database is full, or fails to give out or to end
-    /// tasks; or `fail`.
+    /// while everything is paused, while the database is full, or fails to give out or to end
+    /// tasks, or while the instance's clock is far from the database's; or `fail`.
     public let status: String
     /// The version of the program.
     public let version: String
@@ -15,6 +15,8 @@ public struct HealthDocument: Codable, Sendable {
     /// The state of the database's clock for due times: `fail` from when it was set ahead until it
     /// was set back or has stayed so.
     public let databaseClock: Component
+    /// How far the instance's clock is from the database's.
+    public let clock: InstanceClock
     /// The state of signals from other instances: `pass`, `fail` or `off`.
     public let signals: Component
     /// The codes of failures for the resources that this instance is short of, so that it begins no
@@ -35,6 +37,7 @@ public struct HealthDocument: Codable, Sendable {
         roles: [String],
         database: Component,
         databaseClock: Component,
+        clock: InstanceClock,
         signals: Component,
         shortages: [String],
         pauses: Pauses,
@@ -47,6 +50,7 @@ public struct HealthDocument: Codable, Sendable {
         self.roles = roles
         self.database = database
         self.databaseClock = databaseClock
+        self.clock = clock
         self.signals = signals
         self.shortages = shortages
         self.pauses = pauses
@@ -55,7 +59,7 @@ public struct HealthDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, version, libcurl, roles, database, signals, shortages, pauses, workers
+        case status, version, libcurl, roles, database, clock, signals, shortages, pauses, workers
         case databaseClock = "database_clock"
         case uptimeSeconds = "uptime_seconds"
     }
@@ -110,6 +114,24 @@ public struct HealthDocument: Codable, Sendable {
             case version, tls, features
             case isHTTP2Sound = "is_http2_sound"
             case http2For = "http2_for"
+        }
+    }
+
+    /// The clock of the instance, by which webhooks are signed, beside that of the database.
+    public struct InstanceClock: Codable, Sendable {
+        /// The status: `pass`, or `warn` if they differ by more than 30 seconds.
+        public let status: String
+        /// The whole seconds by which it is ahead, negative if it is behind; nil while the database
+        /// does not tell.
+        public let seconds: Int?
+        /// Which of them is ahead, if they differ too much.
+        public let reason: String?
+
+        /// Creates the value from its parts.
+        public init(status: String, seconds: Int? = nil, reason: String? = nil) {
+            self.status = status
+            self.seconds = seconds
+            self.reason = reason
         }
     }
 

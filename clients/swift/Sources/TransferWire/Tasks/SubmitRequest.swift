@@ -101,8 +101,8 @@ extension Checked<TaskRequest> {
             self.init(fault: fault)
             return
         }
-        if case .success = read.result, JSONNames.areRepeated(in: bytes) {
-            self.init(fault: .repeatedNames)
+        if case .success = read.result, let place = JSONNames.repeated(in: bytes) {
+            self.init(fault: .repeatedName(at: place))
         } else {
             self = read
         }

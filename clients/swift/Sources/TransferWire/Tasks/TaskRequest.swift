@@ -65,7 +65,8 @@ public struct TaskRequest: Codable, Sendable {
             in: container,
             url: .url,
             components: .components,
-            at: decoder.codingPath
+            at: decoder.codingPath,
+            detailIfMissing: "Is required, or `components`; several tasks are an array of objects."
         )
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         clientPersistedString = try container.decodeIfPresent(
@@ -107,15 +108,20 @@ public struct TaskRequest: Codable, Sendable {
         case url(String)
         case components(URLComponentsRequest)
 
-        /// Reads the form that is present.
+        /// Reads the form that is present; without one, the fault has `detailIfMissing`.
         init<Key: CodingKey>(
             in container: KeyedDecodingContainer<Key>,
             url: Key,
             components key: Key,
-            at path: [any CodingKey]
+            at path: [any CodingKey],
+            detailIfMissing: String = "Is required, or `components`."
         ) throws {
             let components = try container.decodeIfPresent(URLComponentsRequest.self, forKey: key)
             guard let components else {
+                guard container.contains(url) else {
+                    let place = JSONPointer.rendering(path + [url])
+                    throw FieldError(pointer: place, .required, detailIfMissing)
+                }
                 self = .url(try container.decode(String.self, forKey: url))
                 return
             }
