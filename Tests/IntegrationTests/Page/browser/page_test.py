@@ -137,7 +137,7 @@ class WatchingTests(PageTest):
         configuration = {"retry": {"attempts_max": 2, "delay_base": 0.1}}
         service.session("batch", configuration=configuration)
         browser.open("#/sessions/default/batch")
-        browser.wait(".empty", "No tasks")
+        browser.wait(".empty", "No such tasks")
         held = service.submit("batch", [{"url": origin.url("/held/1")}])[0]
         browser.wait("tbody tr", "/held/1")
         browser.wait("tbody .badge", "running")
