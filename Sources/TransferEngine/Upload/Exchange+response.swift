@@ -136,8 +136,7 @@ extension Exchange {
                 return (unusable, nil)
             }
             state.end = nil
-            // Its room is free once the file is removed, however long somebody holds this attempt.
-            defer { state.file = nil }
+            defer { state.close() }
             return (nil, handOver(end, state))
         }
         if let unusable { forget(unusable) }

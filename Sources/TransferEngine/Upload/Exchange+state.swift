@@ -18,7 +18,7 @@ extension Exchange {
         var redirectsBefore = 0
         /// The cookies of this attempt, of the hosts that set them; nil when it keeps none.
         var cookies: CookieJar?
-        /// The file being sent, once it is open, if the upload is from a file.
+        /// The file being sent, while it is open, if the upload is from a file.
         var file: UploadFile?
         /// What is copied, as its source has told it to this attempt or an earlier one; nil before.
         var copied: SourceStream.Identity?
@@ -42,6 +42,27 @@ extension Exchange {
         var metrics = AttemptMetrics()
         var mayHaveArrived = false
         let startedAt = ContinuousClock.now
+        /// The status at the end of the attempt, which may be asked for until its slot is free.
+        var lastStatus: AttemptStatus?
+
+        var status: AttemptStatus {
+            AttemptStatus(
+                received: bytesReceived,
+                expected: bytesExpected,
+                sent: bytesSent,
+                toSend: sizeToSend,
+                copied: stream?.received ?? 0,
+                skipped: min(bytesSkipped ?? 0, bytesSent),
+                isAtOrigin: isAtOrigin
+            )
+        }
+
+        /// Closes the file: its room is free once it is removed, however long somebody holds the
+        /// attempt.
+        mutating func close() {
+            lastStatus = status
+            file = nil
+        }
 
         /// Prepares the next request of ``upload``.
         mutating func beginStep(of claim: TaskClaim) {

@@ -188,17 +188,7 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     var progress: AttemptStatus {
-        state.withLock { state in
-            AttemptStatus(
-                received: state.bytesReceived,
-                expected: state.bytesExpected,
-                sent: state.bytesSent,
-                toSend: state.sizeToSend,
-                copied: state.stream?.received ?? 0,
-                skipped: min(state.bytesSkipped ?? 0, state.bytesSent),
-                isAtOrigin: state.isAtOrigin
-            )
-        }
+        state.withLock { $0.lastStatus ?? $0.status }
     }
 }
 
