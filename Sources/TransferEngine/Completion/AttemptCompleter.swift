@@ -75,7 +75,7 @@ final class AttemptCompleter: Sendable {
     /// The number of attempts that were submitted and have not ended, without postponed renames.
     var backlog: Int { unfinished.load(ordering: .relaxed) }
 
-    /// Whether as many further attempts may end as one claim takes.
+    /// Whether few enough wait to be ended or renamed that further tasks may be claimed.
     var hasRoom: Bool { backlog < EngineConfiguration.backlogMax && postponed.hasRoom }
 
     /// Counts an attempt whose file is still being verified, until ``arrived()``.

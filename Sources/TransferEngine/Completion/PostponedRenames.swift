@@ -9,9 +9,9 @@ import TransferModel
 /// Each is tried until it succeeds, after pauses that grow. So far as there is room for them, they
 /// stop no claims: one folder of one tenant may fail alone.
 final class PostponedRenames: Sendable {
-    /// The pause after the first try; doubled with each that fails.
-    private static let pauseMin: Duration = .seconds(1)
-    private static let pauseMax: Duration = .seconds(30)
+    private static let backoff = Backoff(base: .seconds(1), limit: .seconds(30))
+    /// The time between two looks for those that are due.
+    private static let interval: Duration = .seconds(1)
     /// The number from which on they stop claims.
     static let countMax = 32_768
     /// The maximum number tried at once, because others wait behind them.
@@ -19,7 +19,8 @@ final class PostponedRenames: Sendable {
 
     private struct Entry {
         let pendingRename: PendingRename
-        let failure: TransferFailure
+        /// What this machine was short of at the last try.
+        let shortage: Shortage?
         /// The number of tries that have failed.
         let failures: Int
         let dueAt: ContinuousClock.Instant
@@ -38,10 +39,10 @@ final class PostponedRenames: Sendable {
         mutating func set(_ entry: Entry?, for fence: Fence) {
             let before = entries[fence]
             entries[fence] = entry
-            if let shortage = before?.failure.shortage {
+            if let shortage = before?.shortage {
                 counts[shortage] = counts[shortage].flatMap { $0 > 1 ? $0 - 1 : nil }
             }
-            if let shortage = entry?.failure.shortage { counts[shortage, default: 0] += 1 }
+            if let shortage = entry?.shortage { counts[shortage, default: 0] += 1 }
         }
     }
 
@@ -72,15 +73,14 @@ final class PostponedRenames: Sendable {
         let (before, after) = state.withLock { state in
             let before = state.entries.count
             guard !state.isStopped else { return (before, before) }
-            let failures = failed.map { state.entries[$0.0.fence]?.failures ?? 0 }
+            let failures = failed.map { (state.entries[$0.0.fence]?.failures ?? 0) + 1 }
             for fence in fences { state.set(nil, for: fence) }
             for ((pendingRename, failure), failures) in zip(failed, failures) {
-                let pause = min(Self.pauseMin * (1 << min(failures, 5)), Self.pauseMax)
                 let entry = Entry(
                     pendingRename: pendingRename,
-                    failure: failure,
-                    failures: failures + 1,
-                    dueAt: now + pause.jittered
+                    shortage: failure.shortage,
+                    failures: failures,
+                    dueAt: now + Self.backoff.delay(failureCount: failures)
                 )
                 state.set(entry, for: pendingRename.fence)
             }
@@ -106,7 +106,7 @@ final class PostponedRenames: Sendable {
     func next() async -> [PendingRename]? {
         while !Task.isCancelled {
             if state.withLock({ $0.entries.isEmpty }) { await arrival.wait() }
-            do { try await Task.sleep(for: Self.pauseMin.jittered) } catch { return nil }
+            do { try await Task.sleep(for: Self.interval.jittered) } catch { return nil }
             let due = takeDue()
             if !due.isEmpty { return due }
         }

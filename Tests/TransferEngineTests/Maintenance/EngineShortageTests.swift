@@ -98,16 +98,25 @@ struct EngineShortageTests {
         return codes
     }
 
+    /// Returns a file that cannot have its name because nothing can be written, and the worker that
+    /// has begun its rename.
+    private static func stuckRename() async throws -> (
+        Mount, EngineFixture, WorkerIdentity, OrphanedRename
+    ) {
+        let mount = try Mount()
+        let fixture = try await EngineFixture(in: mount.folder)
+        let worker = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "renaming")
+        )
+        let orphan = try await OrphanedRename(fixture, by: worker, body, at: "folder/new")
+        mount.setReadOnly(true)
+        return (mount, fixture, worker, orphan)
+    }
+
     /// The file is complete, but cannot have its name for a while.
     @Test func aPendingRenameIsWaitedFor() async throws {
-        let mount = try Mount()
+        let (mount, fixture, _, orphan) = try await Self.stuckRename()
         defer { withExtendedLifetime(mount) {} }
-        let fixture = try await EngineFixture(in: mount.folder)
-        let dead = WorkerIdentity(
-            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
-        )
-        let orphan = try await OrphanedRename(fixture, by: dead, Self.body, at: "folder/new")
-        mount.setReadOnly(true)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: {
@@ -148,14 +157,8 @@ struct EngineShortageTests {
 
     /// Claims go on while they wait, for one folder may fail alone; nor are they forgotten.
     @Test func aPendingRenameThatWaitsIsNotBeingEnded() async throws {
-        let mount = try Mount()
+        let (mount, fixture, identity, orphan) = try await Self.stuckRename()
         defer { withExtendedLifetime(mount) {} }
-        let fixture = try await EngineFixture(in: mount.folder)
-        let identity = WorkerIdentity(
-            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
-        )
-        let orphan = try await OrphanedRename(fixture, by: identity, Self.body, at: "folder/new")
-        mount.setReadOnly(true)
         let container = try Container(directory: fixture.directory)
         let shortages = Shortages()
         let log = RecordingLog()
@@ -198,17 +201,43 @@ struct EngineShortageTests {
         #expect(!completer.hasRoom)
     }
 
+    @Test func tooManyRenamesThatWaitHoldClaimsBack() async throws {
+        let fixture = try await EngineFixture()
+        let gates = [OriginGate(), OriginGate()]
+        var running: [TaskID] = []
+        for (number, gate) in gates.enumerated() {
+            fixture.origin.when("/held/\(number)", .gated(Self.body, after: 1000, gate))
+            running.append(try await fixture.submit(fixture.origin.url("/held/\(number)")))
+        }
+        fixture.origin.when("/file", .response(body: Self.body))
+        try await fixture.withEngine { [running] engine in
+            try await eventually("both run") { fixture.origin.log.now.requests.count == 2 }
+            let postponed = engine.completer.postponed
+            // None is due during the test.
+            PostponedRenamesTests.fail(
+                1...Int64(PostponedRenames.countMax),
+                in: postponed,
+                at: .now + .seconds(3600)
+            )
+            // By then a claim that had begun before is over.
+            gates[0].open()
+            try await fixture.expectCompletion([running[0]])
+            let waiting = try await fixture.submit(fixture.origin.url("/file"))
+            engine.wake()
+            gates[1].open()
+            try await fixture.expectCompletion([running[1]])
+            #expect(try await fixture.task(waiting).state == .queued)
+            postponed.tried([Fence(rawValue: 1)], failed: [])
+            try await fixture.expectCompletion([waiting])
+        }
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
+    }
+
     /// A worker that stops while the file cannot be named leaves the pending rename to the next
     /// one.
     @Test func aWorkerThatStopsWaitsForNoName() async throws {
-        let mount = try Mount()
+        let (mount, fixture, _, orphan) = try await Self.stuckRename()
         defer { withExtendedLifetime(mount) {} }
-        let fixture = try await EngineFixture(in: mount.folder)
-        let dead = WorkerIdentity(
-            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
-        )
-        let orphan = try await OrphanedRename(fixture, by: dead, Self.body, at: "folder/new")
-        mount.setReadOnly(true)
         let change: (inout EngineConfiguration) -> Void = {
             $0.heartbeatInterval = .milliseconds(50)
         }

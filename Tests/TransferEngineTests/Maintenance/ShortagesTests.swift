@@ -49,6 +49,7 @@ import TransferModel
         shortages.note(.descriptorsExhausted, at: start + .seconds(2))
         #expect(shortages.due(at: start + .seconds(2)).next == .seconds(2))
     }
+
     /// A probe is small, and may succeed while every attempt fails.
     @Test func whatIsMetAgainIsToldUntilItIsNot() {
         let shortages = Shortages()
