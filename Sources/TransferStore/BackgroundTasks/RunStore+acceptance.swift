@@ -9,8 +9,8 @@ extension RunStore {
         EXISTS (SELECT 1 \(hearers(except: "x.state IN ('dead', 'expired')")))
         """
 
-    /// When a run `r` was accepted, if it was not before this statement: when its subscriber
-    /// responded, or else now.
+    /// The time to store for the acceptance of a run `r`: the one that is stored already, or when
+    /// its subscriber responded, or else now.
     ///
     /// A delivery tells when its last message was tried, which is the launch unless others have
     /// followed it. It does not tell of replays, which accept launches that were given up.

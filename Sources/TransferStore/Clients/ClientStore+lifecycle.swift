@@ -164,17 +164,16 @@ extension ClientStore {
                     OFFSET greatest(\(Int64(AssertionLeak.namesMax)) - n.names, 0)
                 ) o))
         ),
-        lease AS MATERIALIZED (
-            SELECT w.task_id, m.id AS client_id FROM moved m CROSS JOIN LATERAL (
-                SELECT x.task_id FROM task_owner x
-                WHERE x.client_id = m.id AND x.expires_at IS NOT NULL LIMIT \(leasesMax)
-            ) w
-            WHERE m.lifecycle IN ('terminated', 'force_quit')
-        ),
         -- Not one that another client has taken over meanwhile.
         lease_row AS (
             \(SessionStore.removeOwners(
-                of: "SELECT task_id, client_id FROM lease",
+                of: """
+                    SELECT w.task_id, m.id AS client_id FROM moved m CROSS JOIN LATERAL (
+                        SELECT x.task_id FROM task_owner x
+                        WHERE x.client_id = m.id AND x.expires_at IS NOT NULL LIMIT \(leasesMax)
+                    ) w
+                    WHERE m.lifecycle IN ('terminated', 'force_quit')
+                    """,
                 where: "o.client_id = p.client_id AND o.expires_at IS NOT NULL"
             ))
         ),

@@ -37,7 +37,7 @@ extension QueueStore {
     /// - Returns: the number of promoted tasks, the number of questions, and the time until the
     ///   next task is due.
     package func promoteDue(notAfter latest: Date? = nil) async throws(StoreError) -> Promotion {
-        // In this order: the questions wait for the counters of their sessions.
+        // The questions first: they wait for the counters of their sessions, and hold no task then.
         let rows = try await database.run([
             Self.askDue(notAfter: latest),
             """

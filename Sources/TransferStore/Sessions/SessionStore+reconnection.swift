@@ -206,8 +206,8 @@ extension SessionStore {
         """
     }
 
-    /// Returns the statement that removes the rows of `task_owner` which
-    /// ``lockOwners(of:where:)`` locks.
+    /// Returns the statement that removes the owners of the tasks which
+    /// ``lockOwners(of:where:)`` selects.
     static func removeOwners(of tasks: Query, where condition: Query = "true") -> Query {
         """
         DELETE FROM task_owner

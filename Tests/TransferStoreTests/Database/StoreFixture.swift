@@ -181,6 +181,14 @@ struct StoreFixture: Sendable {
         )
     }
 
+    /// Returns the number of rows of a table, or of those that a condition after it names, that
+    /// nobody has locked.
+    func countOfUnlocked(_ rows: Query) async throws -> Int64 {
+        try await count(
+            "SELECT count(*) AS count FROM (SELECT FROM \(rows) FOR UPDATE SKIP LOCKED) r"
+        )
+    }
+
     func claim(
         _ limit: Int = 100,
         by identity: WorkerIdentity? = nil

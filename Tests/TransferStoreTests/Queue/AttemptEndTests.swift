@@ -336,12 +336,7 @@ import TransferTestSupport
                 group.addTask { try await fixture.end(order, .failed(StoreFixture.failure)) }
             }
             try await fixture.eventuallyWaits(for: holder)
-            let free = try await fixture.count(
-                """
-                SELECT count(*) AS count FROM (
-                    SELECT FROM session_progress WHERE outstanding > 0 FOR UPDATE SKIP LOCKED) p
-                """
-            )
+            let free = try await fixture.countOfUnlocked("session_progress WHERE outstanding > 0")
             #expect(free == 7)
             _ = try await holder.execute("COMMIT")
             try await group.waitForAll()

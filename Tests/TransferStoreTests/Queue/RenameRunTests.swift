@@ -296,9 +296,7 @@ import TransferTestSupport
         async let first = fixture.end(claims.reversed(), .completed)
         async let second = fixture.end(claims, .completed)
         try await fixture.eventuallyWaits(for: holder)
-        let free = try await fixture.count(
-            "SELECT count(*) AS count FROM (SELECT FROM rename_run FOR UPDATE SKIP LOCKED) r"
-        )
+        let free = try await fixture.countOfUnlocked("rename_run")
         #expect(Int(free) == count - 1)
         _ = try await holder.execute("COMMIT")
         let ended = try await [first, second]

@@ -240,10 +240,43 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 2)
     }
 
+    /// Renews a lease, or releases it.
+    ///
+    /// - Returns: whether it held any task.
+    private func change(
+        _ lease: LeaseToken,
+        isRenewal: Bool,
+        _ fixture: StoreFixture
+    ) async throws -> Bool {
+        let (sessions, tenant) = (fixture.stores.sessions, fixture.tenant)
+        guard isRenewal else { return try await sessions.releaseLease(tenant: tenant, lease) }
+        return try await sessions.renewLease(tenant: tenant, lease, for: .forGood) != nil
+    }
+
+    /// The new owner is seen once its row can be locked.
+    @Test(arguments: [false, true])
+    func aTaskThatIsTakenOverMeanwhileStaysWithItsNewOwner(isRenewal: Bool) async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let taken = try await reconnect(fixture)
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute("UPDATE task_owner SET lease_token = gen_random_uuid()")
+        async let isHeld = change(taken.lease, isRenewal: isRenewal, fixture)
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        await other.close()
+        #expect(try await !isHeld)
+        let left = try await fixture.count("SELECT count(expires_at) AS count FROM task_owner")
+        #expect(left == 1)
+    }
+
     /// Statements that lock several owners.
     enum Change: CaseIterable {
-        case renewal, release, endOfClient, erasure, expiry
+        case renewal, release, endOfClient, removal, erasure, expiry
     }
+
+    private static let client = ClientID(stored: "share")
 
     private func make(
         _ change: Change,
@@ -263,8 +296,10 @@ import TransferTestSupport
         case .release:
             #expect(try await stores.sessions.releaseLease(tenant: tenant, lease))
         case .endOfClient:
-            let client = try await stores.clients.terminate(tenant: tenant, id: .default)
+            let client = try await stores.clients.terminate(tenant: tenant, id: Self.client)
             #expect(client?.lifecycle == .terminated)
+        case .removal:
+            try await fixture.removeOwners()
         case .erasure:
             try await stores.erasure.erase(ids)
         case .expiry:
@@ -283,6 +318,11 @@ import TransferTestSupport
             try await fixture.end(try await fixture.claim(), .failed(StoreFixture.failure))
         }
         let lease = LeaseToken(UUID())
+        _ = try await fixture.stores.clients.putClient(
+            tenant: fixture.tenant,
+            id: Self.client,
+            kind: .app
+        )
         // The last task's comes first in the table, and in the index of leases and of clients.
         for id in ids.reversed() {
             _ = try await fixture.aside.execute(
@@ -291,8 +331,14 @@ import TransferTestSupport
                 SELECT \(id.uuid), c.tenant_id, \(lease.uuid), now() + interval '1 hour', c.id
                 FROM client c
                 WHERE c.tenant_id = \(fixture.tenant.uuid)
-                    AND c.identifier = \(ClientID.default.name)
+                    AND c.identifier = \(Self.client.name)
                 """
+            )
+        }
+        if change == .removal {
+            // Its force quit has given back as many leases as one call does.
+            _ = try await fixture.aside.execute(
+                "UPDATE client SET removed_at = now() WHERE identifier = \(Self.client.name)"
             )
         }
         let holder = try await TestDatabase.current.connection()
@@ -302,10 +348,7 @@ import TransferTestSupport
         )
         async let made: Void = make(change, of: lease, ids, fixture)
         try await fixture.eventuallyWaits(for: holder)
-        let free = try await fixture.count(
-            "SELECT count(*) AS count FROM (SELECT FROM task_owner FOR UPDATE SKIP LOCKED) w"
-        )
-        #expect(free == 1)
+        #expect(try await fixture.countOfUnlocked("task_owner") == 1)
         _ = try await holder.execute("COMMIT")
         await holder.close()
         try await made
