@@ -31,8 +31,8 @@ extension Metric {
         case .shortages:
             Declaration(
                 .gauge,
-                "Whether this instance is short of a resource: it begins no task for that, or some of its"
-                    + " tasks cannot go on.",
+                "Whether this instance is short of a resource: it begins no task for that, or some "
+                    + "of its tasks cannot go on.",
                 labels: ["resource"]
             )
         case .attempts:

@@ -79,11 +79,11 @@ import TransferWire
             throw TransportFailure(.broken, "reset")
         }
         _ = await #expect(throws: TransferError.self) {
-            try await transport.service(attemptsMax: 3).extend(run: "r", forAtLeast: 30)
+            try await transport.service(attemptsMax: 3).extend(run: "r", forAtLeast: .seconds(30))
         }
         let targets = transport.requests.map(\.target)
         #expect(targets == Array(repeating: "/v1/background-tasks/runs/r/extend", count: 3))
-        #expect(Set(transport.requests.map(\.text)).count == 1)
+        #expect(Set(transport.requests.map(\.text)) == [#"{"seconds":30}"#])
     }
 
     @Test func saysWhereARequestIsWrong() async throws {
@@ -284,6 +284,7 @@ import TransferWire
     @Test(arguments: [
         ("http://a:65536", "key"), ("http://a:99999", "key"), ("http://a:0", "key"),
         ("http://a?x", "key"), ("http://a#x", "key"), ("http://user@a", "key"), ("ftp://a", "key"),
+        ("http://a/v1", "key"), ("http://a/below/v1/", "key"),
         ("http://a", ""), ("http://a", "tdk_a\r"), ("http://a", "tdk_a\nb"),
         ("http://a", "tdk_a\0"), ("http://a", "tdk_é"),
     ])

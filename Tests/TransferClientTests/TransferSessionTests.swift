@@ -13,6 +13,16 @@ import TransferWire
         )
     }
 
+    /// Returns a session that has no delegate, with the settings that `change` makes.
+    private func session(
+        _ service: FakeService,
+        _ change: (inout TransferSessionConfiguration) -> Void
+    ) -> TransferSession {
+        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
+        change(&configuration)
+        return TransferSession(configuration: configuration, service: service.transport.service())
+    }
+
     /// Resumes a task, and returns once its request is under way, so that others wait for its
     /// response.
     private func heldTask(
@@ -202,12 +212,7 @@ import TransferWire
 
     @Test func renewsItsLeasesAndGivesThemBack() async throws {
         let service = FakeService()
-        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
-        configuration.leaseDuration = .seconds(1)
-        let session = TransferSession(
-            configuration: configuration,
-            service: service.transport.service()
-        )
+        let session = session(service) { $0.leaseDuration = .seconds(1) }
         let found = try await session.reconnect(owner: "test")
         #expect(found.count == 2)
         guard case .success(let task) = found[0], case .failure(let failure) = found[1] else {
@@ -224,13 +229,10 @@ import TransferWire
 
     @Test func sendsTimesAsTheyWereGiven() async throws {
         let service = FakeService()
-        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
-        configuration.timeoutIntervalForResource = .seconds(3599)
-        configuration.timeoutIntervalForRequest = .milliseconds(1118)
-        let session = TransferSession(
-            configuration: configuration,
-            service: service.transport.service()
-        )
+        let session = session(service) {
+            $0.timeoutIntervalForResource = .seconds(3599)
+            $0.timeoutIntervalForRequest = .milliseconds(1118)
+        }
         session.downloadTask(with: "a").resume()
         await service.submissionIsAnswered()
         try await session.close()
@@ -241,13 +243,10 @@ import TransferWire
 
     @Test func ownsWhatItSubmitsIfItHasAName() async throws {
         let service = FakeService()
-        var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
-        configuration.owner = "pod-7"
-        configuration.leaseDuration = .seconds(30)
-        let session = TransferSession(
-            configuration: configuration,
-            service: service.transport.service()
-        )
+        let session = session(service) {
+            $0.owner = "pod-7"
+            $0.leaseDuration = .seconds(30)
+        }
         session.downloadTask(with: "a").resume()
         await service.submissionIsAnswered()
         session.downloadTask(with: "b").resume()

@@ -120,16 +120,7 @@ import TransferURLSession
             try await library.transport.send(request)
         }
         #expect(failure?.kind == .notConnected)
-    }
-
-    @Test func saysWhyThereIsNoConnection() async throws {
-        let nowhere = try HeldPort()
-        defer { withExtendedLifetime(nowhere) {} }
-        let request = Self.request("GET", "http://127.0.0.1:\(nowhere.number)/")
-        let failure = await #expect(throws: TransportFailure.self) {
-            try await AsyncHTTPTransport.shared.send(request)
-        }
-        #expect(failure?.kind == .notConnected)
+        guard library == .asyncHTTPClient else { return }
         #expect(failure?.reason == "The service could not be reached: Connection refused.")
     }
 
@@ -142,6 +133,29 @@ import TransferURLSession
         }
         #expect(failure?.kind == .notConnected)
         #expect(failure?.reason == "This machine does not trust the service's certificate.")
+    }
+
+    /// As where the URL of a service without TLS begins with `https://`.
+    @Test func saysThatTheServiceDoesNotSpeakTLS() async throws {
+        let held = try HeldPort()
+        let listener = try held.listen(backlog: 1)
+        Thread.detachNewThread {
+            defer { close(listener) }
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { return }
+            defer { close(connection) }
+            let answer = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
+            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+            // The client ends the connection.
+            var bytes = [UInt8](repeating: 0, count: 1024)
+            while recv(connection, &bytes, bytes.count, 0) > 0 {}
+        }
+        let request = Self.request("GET", "https://127.0.0.1:\(held.number)/")
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await AsyncHTTPTransport.shared.send(request)
+        }
+        #expect(failure?.kind == .notConnected)
+        #expect(failure?.reason.hasPrefix("The service does not speak TLS there; ") == true)
     }
 
     @Test func saysHowAConnectionEndedWithoutTheNameOfACall() async throws {

@@ -131,7 +131,7 @@ extension BackgroundTaskRun.EndReason {
 }
 
 extension RunExtensionRequest {
-    /// Returns the time that a run may take from now.
+    /// Returns the time that a run is to have from now.
     fileprivate func time() throws(Problem) -> Duration {
         var check = RangeCheck(pointer: "")
         let time = check.seconds(seconds, 1...86_400, "seconds")

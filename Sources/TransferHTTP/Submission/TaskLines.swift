@@ -24,8 +24,8 @@ final class TaskLines: @unchecked Sendable {
     static let partLinesMax = SubmissionStore.submissionMax
     /// The number of bytes at which a part ends, with the line that reaches it.
     static let partBytesMax = 4 * 1024 * 1024
-    /// The number of values at which a part ends, with the line that reaches it: as many as an
-    /// array may have, where a stream continues in another part.
+    /// The number of values at which a part ends, with the line that reaches it: as many as the
+    /// tasks of an array may have together.
     static let partValuesMax = JSONText.batchValuesMax
     /// The maximum number of lines in a body.
     static let linesMax = 1_000_000
@@ -124,8 +124,8 @@ extension TaskLines.Line {
         bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
     }
 
-    /// The number of values, as ``JSONText`` counts those that are no digits; a comma or bracket in
-    /// a string counts too, which costs no more than a smaller part.
+    /// The most values that the line may have, counted as ``JSONText`` counts them, but without the
+    /// digits of long numbers: a comma or bracket in a string only makes a part smaller.
     fileprivate var valuesAtMost: Int {
         bytes.count {
             $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{")

@@ -56,18 +56,9 @@ extension BodyTests {
         }
     }
 
-    /// On a disk where the tenant has room for this one body, and not for two.
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func whatIsThrownAwayTakesNoRoomFromItsRepetition() async throws {
-        try await Self.run { server, path, _ in
-            let folder = try Self.mountFolder(server)
-            defer { umount2(folder, Int32(MNT_DETACH)) }
-            let session = try await server.session()
-            for _ in 0..<2 {
-                let id = try await server.submit(session, Self.task)
-                #expect(try await Self.put(server, "/v1/tasks/\(id)").status == 200)
-            }
-            try Data(count: 7 * Self.total / 8).write(to: URL(filePath: "\(folder)/other"))
+        try await Self.runWithRoomForOneBody { server, path, _ in
             let another = "sha-256=:\(Data(count: 32).base64EncodedString()):"
             let refused = try await Self.put(server, path, nil, [("Content-Digest", another)])
             #expect(refused.code == .digestMismatch)

@@ -63,6 +63,7 @@ import TransferWire
             #expect(waiting.reason?.contains("The host \(reason)") == true)
         }
     }
+
     /// Its number was given back.
     @Test func anAttemptThatDoesNotCountIsNotNumbered() async throws {
         try await APIServer.run { server in

@@ -31,7 +31,7 @@ package final class HeldPort: Sendable {
     ///
     /// - Returns: the descriptor of the listening socket, which is the caller's.
     /// - Throws: ``Failure``, as when somebody listens on it already.
-    func listen(backlog: Int32) throws(Failure) -> Int32 {
+    package func listen(backlog: Int32) throws(Failure) -> Int32 {
         let (listener, _) = try boundSocket(to: number)
         guard Glibc.listen(listener, backlog) == 0 else {
             let code = errno

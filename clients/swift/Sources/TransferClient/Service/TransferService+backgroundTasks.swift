@@ -87,16 +87,16 @@ extension TransferService {
         try await change(run: identifier, "complete", RunCompletionRequest(success: success))
     }
 
-    /// Lets a run take at least so many seconds from now, within the bound of its kind; a later
-    /// deadline stays.
+    /// Lets a run have at least this time from now, within the bound of its kind; a later deadline
+    /// stays.
     ///
     /// - Throws: ``TransferError``, with the code `run_ended` when it has ended.
     @discardableResult
     public func extend(
         run identifier: String,
-        forAtLeast seconds: Double
+        forAtLeast time: Duration
     ) async throws(TransferError) -> RunDocument {
-        try await change(run: identifier, "extend", RunExtensionRequest(seconds: seconds))
+        try await change(run: identifier, "extend", RunExtensionRequest(seconds: time.seconds))
     }
 
     /// Changes a run by a verb of its route, which does no more when it arrives twice.

@@ -1,6 +1,6 @@
 /// The body of `POST …/runs/{id}/extend`.
 public struct RunExtensionRequest: Codable, Sendable {
-    /// The seconds that the run may take at least, from when the request arrives.
+    /// The seconds that the run has at least, from when the request arrives.
     public let seconds: Double
 
     /// Creates a request.

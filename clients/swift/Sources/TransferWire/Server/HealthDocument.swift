@@ -19,8 +19,8 @@ public struct HealthDocument: Codable, Sendable {
     public let clock: InstanceClock
     /// The state of signals from other instances: `pass`, `fail` or `off`.
     public let signals: Component
-    /// The codes of failures for the resources that this instance is short of, so that it begins no
-    /// task.
+    /// The codes of failures for the resources that this instance is short of, so that all or some
+    /// of its tasks wait.
     public let shortages: [String]
     /// What is paused, so that it begins no task.
     public let pauses: Pauses
