@@ -82,7 +82,7 @@ import TransferWire
         }
         #expect(await second.terminate() == 0)
         // It removes the file that names it shortly before it ends, and nobody waits for more.
-        try await eventually("the server has stopped") { !directory.isAlive(database) }
+        try await directory.serverEnds(database)
         #expect(try await directory.verify().status == 0)
         // Each event reached the subscriber, for the first time in order. Messages sent shortly
         // before the kill may come again, with the same bytes under the same identifier.
@@ -202,7 +202,7 @@ import TransferWire
             let server = try #require(directory.databaseServer)
             // An immediate shutdown (PostgreSQL manual, pg_ctl).
             kill(server, SIGQUIT)
-            try await eventually("the server has stopped") { !directory.isAlive(server) }
+            try await directory.serverEnds(server)
             try await eventually("the task runs, or again", within: .seconds(60)) {
                 let answer = try? await client.task(id)
                 return answer?.state == "running"
@@ -289,7 +289,7 @@ import TransferWire
         let database = try #require(directory.databaseServer)
         #expect(await first.terminate() == 0)
         // It removes the file that names it shortly before it ends, and nobody waits for more.
-        try await eventually("the server has stopped") { !directory.isAlive(database) }
+        try await directory.serverEnds(database)
         #expect(try directory.files().isEmpty)
         gate.open()
         let second = try await ServiceProcess(in: directory)

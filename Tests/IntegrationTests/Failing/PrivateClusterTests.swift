@@ -84,7 +84,7 @@ import TransferTestSupport
         let unchangedAt = try await serverStart(directory)
         #expect(unchangedAt == startedAt)
         #expect(await service.terminate() == 0)
-        #expect(!directory.isAlive(server))
+        try await directory.serverEnds(server)
     }
 
     @Test(.enabled("namespaces need root") { geteuid() == 0 })
@@ -126,7 +126,7 @@ import TransferTestSupport
         let server = try #require(directory.databaseServer)
         service.signal(SIGTERM)
         #expect(await service.status() == 0)
-        #expect(!directory.isAlive(server))
+        try await directory.serverEnds(server)
     }
 
     @Test func aStartAfterAKilledFirstOneWaitsForTheEndOfInitdb() async throws {

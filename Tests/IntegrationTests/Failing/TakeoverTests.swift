@@ -381,7 +381,7 @@ import TransferWire
         let server = try #require(directory.databaseServer)
         // An immediate shutdown (PostgreSQL manual, pg_ctl).
         kill(server, SIGQUIT)
-        try await eventually("the server has stopped") { !directory.isAlive(server) }
+        try await directory.serverEnds(server)
         try await eventually("the service recovers by itself", within: Self.patience) {
             await http.status("GET", "/readyz") == 200
         }

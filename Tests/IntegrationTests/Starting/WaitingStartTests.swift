@@ -145,7 +145,7 @@ import TransferWire
         let server = try await DatabaseServer.open(location, logger: logger)
         let process = try #require(directory.databaseServer)
         kill(process, SIGKILL)
-        try await eventually("the server is gone") { !directory.isAlive(process) }
+        try await directory.serverEnds(process)
         let patience = StartPatience(monitor: HealthMonitor(), logger: logger, server: server)
         try await patience.outwait {
             try await server.withConnection { _ = try await $0.execute("SELECT 1") }

@@ -57,6 +57,12 @@ package final class DataDirectory: Sendable {
         return place == "\(path)/postgres"
     }
 
+    /// Returns once a server of this directory has ended, which is a moment after it has removed its
+    /// file and `pg_ctl` calls it stopped.
+    package func serverEnds(_ server: pid_t) async throws {
+        try await eventually("the server has ended") { !isAlive(server) }
+    }
+
     /// Signals the cluster's processes, to suspend them, as when the database cannot be reached, or
     /// to continue them.
     package func signalDatabase(_ signal: Int32) throws {
