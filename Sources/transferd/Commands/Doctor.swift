@@ -100,7 +100,7 @@ struct Doctor: AsyncParsableCommand {
     private func checkThreads() {
         do throws(TooFewThreads) {
             try ThreadLimit.check(transferThreads: EngineConfiguration.transferThreadsDefault)
-            print("ok    threads enough for an instance")
+            print("ok    enough threads for an instance")
         } catch {
             // One that runs here already may have taken them.
             print("warns \(error)")

@@ -22,11 +22,8 @@ enum ThreadLimit {
     /// - Throws: ``TooFewThreads`` if it could not.
     static func check(transferThreads: Int) throws(TooFewThreads) {
         let needed = ofProgram + perProcessor * Processors.count + transferThreads
-        let running = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
-        try check(needed: needed, running: running?.count ?? 1)
-    }
-
-    static func check(needed: Int, running: Int) throws(TooFewThreads) {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+        let running = names?.count ?? 1
         let count = running + started(max(0, needed - running))
         if count < needed { throw TooFewThreads(count: count, needed: needed) }
     }

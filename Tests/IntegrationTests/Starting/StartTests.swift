@@ -84,7 +84,7 @@ import TransferWire
         for _ in 0..<10 { #expect(await probe.status("GET", "/livez") == 200) }
         let database = try #require(directory.databaseServer)
         #expect(await service.terminate() == 0)
-        #expect(!directory.isAlive(database))
+        try await directory.serverEnds(database)
     }
 
     @Test func anAnnouncementWhoseReaderStallsHoldsNothingUp() async throws {
@@ -104,7 +104,7 @@ import TransferWire
         let database = try #require(directory.databaseServer)
         process.signal(SIGTERM)
         #expect(await process.status() == 0)
-        #expect(!directory.isAlive(database))
+        try await directory.serverEnds(database)
     }
 
     @Test func closedStandardDescriptorsLeadNowhere() async throws {
@@ -147,23 +147,13 @@ import TransferWire
     /// Neither would ever run a task, or say why.
     @Test(arguments: [["serve", "--port", "0"], ["doctor"]])
     func aLimitOfDescriptorsThatIsTooLowIsRefused(command: [String]) async throws {
-        let directory = try DataDirectory()
-        let process = try ChildProcess(
-            "/bin/sh",
-            ["-c", #"ulimit -n 64 && exec "$0" "$@" 2>&1"#, Program.path] + command
-                + directory.options,
-            environment: Program.environment,
-            output: .piped
+        let text = try await refusal(
+            of: "descriptors",
+            by: command,
+            under: ["sh", "-c", #"ulimit -n 64 && exec "$0" "$@" 2>&1"#]
         )
-        var text = ""
-        while !text.contains("descriptors"), let line = await process.line() {
-            text += String(decoding: line, as: UTF8.self)
-        }
-        let isRefused = text.contains("64 descriptors are too few to run a task")
-        #expect(isRefused, "\(text)")
+        #expect(text.contains("64 descriptors are too few to run a task"))
         if command == ["doctor"] { #expect(text.contains("fails 64 descriptors")) }
-        if !isRefused { process.kill() }
-        #expect(await process.status() == EXIT_FAILURE)
     }
 
     /// SwiftNIO would end it with a trap.
@@ -172,25 +162,40 @@ import TransferWire
         arguments: [(54_321, ["serve", "--port", "0"]), (54_322, ["doctor"])]
     )
     func aLimitOfThreadsThatIsTooLowIsRefused(user: Int, command: [String]) async throws {
-        let directory = try DataDirectory()
         // The limit does not apply to root. For a user without a name, `doctor` fails anyway.
+        let text = try await refusal(
+            of: "threads",
+            by: command,
+            under: ["setpriv", "--reuid=\(user)", "--clear-groups", "sh", "-c"]
+                + [#"exec prlimit --nproc=20 "$0" "$@" 2>&1"#]
+        )
+        #expect(text.contains("threads are too few for an instance"))
+        if command == ["doctor"] { #expect(text.contains("warns ")) }
+    }
+
+    /// Runs a command under a limit that is too low for it, and returns what it says up to the line
+    /// that names what there are too few of.
+    private func refusal(
+        of resource: String,
+        by command: [String],
+        under limit: [String]
+    ) async throws -> String {
+        let directory = try DataDirectory()
         let process = try ChildProcess(
-            "/usr/bin/setpriv",
-            ["--reuid=\(user)", "--clear-groups", "sh", "-c"]
-                + [#"exec prlimit --nproc=20 "$0" "$@" 2>&1"#, Program.path] + command
-                + directory.options,
+            "/usr/bin/env",
+            limit + [Program.path] + command + directory.options,
             environment: Program.environment,
             output: .piped
         )
         var text = ""
-        while !text.contains("threads"), let line = await process.line() {
+        while !text.contains(resource), let line = await process.line() {
             text += String(decoding: line, as: UTF8.self)
         }
-        let isRefused = text.contains("threads are too few for an instance")
+        let isRefused = text.contains("\(resource) are too few")
         #expect(isRefused, "\(text)")
-        if command == ["doctor"] { #expect(text.contains("warns ")) }
         if !isRefused { process.kill() }
         #expect(await process.status() == EXIT_FAILURE)
+        return text
     }
 
     @Test func theLogNamesServicesAndNotWhatIsInThem() async throws {
