@@ -142,7 +142,8 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // The directory of all results and sources, opened beneath its root only; checksums of files.
+        // The directory of all results and sources, opened beneath its root only; checksums of
+        // files.
         .target(
             name: "TransferContainer",
             dependencies: ["TransferModel", "CLinux", crypto],

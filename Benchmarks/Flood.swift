@@ -6,8 +6,8 @@ import Synchronization
 /// `transferd-bench flood`: requests that do not end, whatever is answered to them.
 ///
 /// What a client of the service computes is no work of the service, so it is a program of its own,
-/// below all others: with a priority alone it would yield to its own session, not to a PostgreSQL in
-/// another one (sched(7), "The autogroup feature").
+/// below all others: with a priority alone it would yield to its own session, not to a PostgreSQL
+/// in another one (sched(7), "The autogroup feature").
 struct Flood: AsyncParsableCommand {
     static let name = "flood"
 

@@ -60,8 +60,8 @@ final class LoadConnection {
         }
     }
 
-    /// The most bytes sent at once, as by curl: a kernel that does not interrupt itself copies what a
-    /// call has to the end, for milliseconds, whatever the thread's priority.
+    /// The most bytes sent at once, as by curl: a kernel that does not interrupt itself copies what
+    /// a call has to the end, for milliseconds, whatever the thread's priority.
     private static let sendBytesMax = 64 * 1024
 
     /// Sends `request`.

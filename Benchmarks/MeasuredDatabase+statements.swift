@@ -227,8 +227,8 @@ extension MeasuredDatabase {
         ])
     }
 
-    /// Gives the server the files of its log that one in use has: each new one is filled with zeros,
-    /// 16 MiB, for which all commits wait.
+    /// Gives the server the files of its log that one in use has: each new one is filled with
+    /// zeros, 16 MiB, for which all commits wait.
     func makeLogFiles() async throws {
         _ = try await aside.execute(
             """

@@ -26,8 +26,8 @@ struct Service {
     /// The service's own bound.
     private static let connectionsPerHostMax = 1000
 
-    /// Starts the service with a private PostgreSQL, and with `threads` for transfers (nil for as many
-    /// as it takes by itself).
+    /// Starts the service with a private PostgreSQL, and with `threads` for transfers (nil for as
+    /// many as it takes by itself).
     init(program: String, folder: Folder, parallel: Int, threads: Int? = nil) async throws {
         try await self.init(
             program: program,

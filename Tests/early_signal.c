@@ -1,5 +1,6 @@
-// A mallopt(3) that sends its process the signal EARLY_SIGNAL once, as a terminal does that is closed
-// while the program starts, or whoever stops its container: the service tunes its heap early.
+// A mallopt(3) that sends its process the signal EARLY_SIGNAL once, as a terminal does that is
+// closed while the program starts, or whoever stops its container: the service tunes its heap
+// early.
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Loaded into a service of a test: once for each time that the file is made which FAILING_FLUSH names,
-// flushing a pack fails.
+// Loaded into a service of a test: once for each time that the file is made which FAILING_FLUSH
+// names, flushing a pack fails.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-// Loaded before Swift's library when tests run under the thread sanitizer: tells it of the locks that
-// threads have waited for.
+// Loaded before Swift's library when tests run under the thread sanitizer: tells it of the locks
+// that threads have waited for.
 //
-// The inlined part of Swift's Mutex is instrumented with its user. The waiting is in a library that is
-// not (_MutexHandle in LinuxImpl.swift of Swift's Synchronization), so that the sanitizer takes each
-// access under a lock that somebody had to wait for to be a race. These functions stand in for the
-// two of that library. If a later version names them otherwise, the reports come back.
+// The inlined part of Swift's Mutex is instrumented with its user. The waiting is in a library that
+// is not (_MutexHandle in LinuxImpl.swift of Swift's Synchronization), so that the sanitizer takes
+// each access under a lock that somebody had to wait for to be a race. These functions stand in for
+// the two of that library. If a later version names them otherwise, the reports come back.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// A pthread_create(3) that makes no thread while the file exists which NO_THREADS names, as when the
-// machine or its container may have no more of them.
+// A pthread_create(3) that makes no thread while the file exists which NO_THREADS names, as when
+// the machine or its container may have no more of them.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

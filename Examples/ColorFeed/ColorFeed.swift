@@ -9,8 +9,8 @@ import TransferWire
 /// The color feed of Apple's guide to BGTaskScheduler, as a service: it refreshes its feed every
 /// quarter of an hour, and cleans its database once a week while there is nothing else to do.
 ///
-/// It has no timer of its own. transferd launches it by a webhook when a task is due, and says until
-/// when it has to be done.
+/// It has no timer of its own. transferd launches it by a webhook when a task is due, and says
+/// until when it has to be done.
 @main
 struct ColorFeed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "color-feed")

@@ -2,8 +2,8 @@ extension ControlGroup {
     /// The groups of this process when they were first asked for.
     package static let own = groups(of: "self")
 
-    /// Returns the groups that a process is in, its own first and then those around it, as far as this
-    /// one can see them; a container sees none beyond its own.
+    /// Returns the groups that a process is in, its own first and then those around it, as far as
+    /// this one can see them; a container sees none beyond its own.
     ///
     /// `process` is a number or `self`.
     package static func groups(of process: String) -> [ControlGroup] {
@@ -83,7 +83,8 @@ extension ControlGroup {
             kind == "cgroup" && options.contains(controller)
         }
 
-        /// Returns the paths beneath the folder that lead to the group at `path`, the longest first.
+        /// Returns the paths beneath the folder that lead to the group at `path`, the longest
+        /// first.
         ///
         /// Without a namespace of control groups, a container is told the path from the machine's
         /// root and has its own group mounted.

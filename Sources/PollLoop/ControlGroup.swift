@@ -71,8 +71,8 @@ package struct ControlGroup: Equatable, Sendable {
         return used.map { Usage(limit: limit, used: $0, moment: .now) }
     }
 
-    /// Returns the limit of a quota and a period in microseconds, as `cpu.max` has them; the quota is
-    /// `max` or -1 if there is none.
+    /// Returns the limit of a quota and a period in microseconds, as `cpu.max` has them; the quota
+    /// is `max` or -1 if there is none.
     static func limit(_ text: String) -> Double? {
         let numbers = text.split(whereSeparator: \.isWhitespace).map { Int($0) }
         guard numbers.count == 2, let quota = numbers[0], let period = numbers[1], quota > 0,

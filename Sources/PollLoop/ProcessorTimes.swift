@@ -33,8 +33,8 @@ package struct ProcessorTimes: Equatable, Sendable {
         all = times.reduce(0, +)
     }
 
-    /// Returns the share of the time since `earlier` in which the processors were idle, from 0 to 1;
-    /// nil if no tick has passed.
+    /// Returns the share of the time since `earlier` in which the processors were idle, from 0 to
+    /// 1; nil if no tick has passed.
     package func idleShare(since earlier: ProcessorTimes) -> Double? {
         let passed = all - earlier.all
         // A processor that comes or goes moves the sums.

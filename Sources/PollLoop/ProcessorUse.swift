@@ -1,5 +1,5 @@
-/// How busy the processors are that this process may use: those of the machine, and its part of them
-/// where control groups limit it.
+/// How busy the processors are that this process may use: those of the machine, and its part of
+/// them where control groups limit it.
 package struct ProcessorUse: Sendable {
     /// The machine's times; nil where the kernel does not tell them.
     package let machine: ProcessorTimes?
@@ -16,8 +16,8 @@ package struct ProcessorUse: Sendable {
         ProcessorUse(machine: .now(), groups: ControlGroup.own.map { $0.usage() })
     }
 
-    /// Returns the least share of the time since `earlier` in which either was idle, from 0 to 1; nil
-    /// if nothing is known.
+    /// Returns the least share of the time since `earlier` in which either was idle, from 0 to 1;
+    /// nil if nothing is known.
     package func idleShare(since earlier: ProcessorUse) -> Double? {
         var shares: [Double] = []
         if let machine, let earlier = earlier.machine, let share = machine.idleShare(since: earlier)

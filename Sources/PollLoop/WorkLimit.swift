@@ -8,8 +8,8 @@ package struct WorkLimit: Sendable {
     package static let interval: Duration = .milliseconds(100)
     /// The share of idle time below which the processors are busy.
     static let idleShareMin = 0.4
-    /// What an interval adds, as a part of the least: a limit that grew faster would be too high half
-    /// of the time.
+    /// What an interval adds, as a part of the least: a limit that grew faster would be too high
+    /// half of the time.
     static let step = 0.05
 
     package let min: Int

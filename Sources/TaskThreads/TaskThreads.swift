@@ -7,8 +7,8 @@ package import PollLoop
 /// Those of Swift's runtime are libdispatch's, and libdispatch ends the process when it lacks a
 /// descriptor for a look at one of them.
 package enum TaskThreads {
-    /// Starts the threads, and puts them in the place of the runtime's for the rest of the process's
-    /// life.
+    /// Starts the threads, and puts them in the place of the runtime's for the rest of the
+    /// process's life.
     ///
     /// Call it first of all, and once.
     ///
@@ -21,8 +21,8 @@ package enum TaskThreads {
 
 /// What Swift's runtime asks for its executors.
 private enum Executors: ExecutorFactory {
-    /// As many threads as processors, but two at least, so that one job that blocks does not hold up
-    /// all others.
+    /// As many threads as processors, but two at least, so that one job that blocks does not hold
+    /// up all others.
     static let tasks = Result { () throws(PollLoopError) in
         try TaskThreadExecutor(count: max(2, Processors.count))
     }
@@ -40,8 +40,8 @@ private final class TaskThreadExecutor: TaskExecutor, SchedulingExecutor {
 
     init(count: Int) throws(PollLoopError) {
         threads = try JobThreads(count: count) {
-            // Two zeros are the executor of whatever is confined to none. If these threads said that
-            // they are an executor, a task that asks for none would change over to them again.
+            // Two zeros are the executor of whatever is confined to none. If these threads said
+            // that they are an executor, a task that asks for none would change over to them again.
             $0.runSynchronously(on: unsafeBitCast((0, 0), to: UnownedSerialExecutor.self))
         }
     }

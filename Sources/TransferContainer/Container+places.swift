@@ -151,8 +151,8 @@ extension Container {
         return nil
     }
 
-    /// Returns the attempts whose results a pack has; nil when there is no pack, and also when it is
-    /// empty and its writer may still add to it.
+    /// Returns the attempts whose results a pack has; nil when there is no pack, and also when it
+    /// is empty and its writer may still add to it.
     package func attempts(
         inPackAt place: Place
     ) throws(StorageError) -> [(task: TaskID, fence: Fence)]? {
@@ -178,8 +178,8 @@ extension Container.Place {
         let task: TaskID
     }
 
-    /// Where in a pack the result would be for which this is the place of a file of its own; nil for
-    /// the place of anything else.
+    /// Where in a pack the result would be for which this is the place of a file of its own; nil
+    /// for the place of anything else.
     var packSlot: PackSlot? {
         guard let attempt = ResultLocation.attempt(ofPart: pathOfTenant) else { return nil }
         return PackSlot(

@@ -69,8 +69,8 @@ extension Container {
 extension Container {
     /// The maximum of what is left: four files of the database's log.
     private static let spaceLeftMax: Int64 = 64 << 20
-    /// The minimum: on a small disk, a private cluster's log begins with 1 MiB and has some 20 under
-    /// load.
+    /// The minimum: on a small disk, a private cluster's log begins with 1 MiB and has some 20
+    /// under load.
     private static let spaceLeftMin: Int64 = 48 << 20
     /// The size of a disk that is small for the database, what is left to it, and files.
     private static let totalMin = 8 * spaceLeftMin

@@ -46,8 +46,9 @@ package final class ContainerFile: Sendable {
 
     /// Opens a plain file, or the result that would have it.
     ///
-    /// - Throws: ``StorageError``, with `EISDIR` for whatever is no plain file, and `ENOENT` also for
-    ///   a result whose bytes are not those that were written: it was being removed, or not durable.
+    /// - Throws: ``StorageError``, with `EISDIR` for whatever is no plain file, and `ENOENT` also
+    ///   for a result whose bytes are not those that were written: it was being removed, or not
+    ///   durable.
     package init(_ place: Container.Place, in container: Container) throws(StorageError) {
         guard let descriptor = try container.openSource(at: place) else {
             guard let packed = try container.packed(place), try packed.pack.isWhole(packed.entry)

@@ -66,8 +66,8 @@ package final class Pack: Sendable {
         state.withLock { $0.isNameDurable } ? nil : file.place.directory
     }
 
-    /// Makes all results so far durable, but not the name of the pack; ``requireDurable()`` tells how
-    /// that went.
+    /// Makes all results so far durable, but not the name of the pack; ``requireDurable()`` tells
+    /// how that went.
     package func sync() {
         do throws(StorageError) {
             try file.sync()
@@ -76,12 +76,12 @@ package final class Pack: Sendable {
         }
     }
 
-    /// Checks that the results added before ``sync()`` or ``Container/syncAll()`` are durable, and the
-    /// name that was flushed with them.
+    /// Checks that the results added before ``sync()`` or ``Container/syncAll()`` are durable, and
+    /// the name that was flushed with them.
     ///
-    /// - Throws: ``StorageError`` when somebody has removed the pack, so that nobody would find them,
-    ///   or a flush has failed. From then on it always throws: the kernel tells only once that bytes
-    ///   were lost (fsync(2)).
+    /// - Throws: ``StorageError`` when somebody has removed the pack, so that nobody would find
+    ///   them, or a flush has failed. From then on it always throws: the kernel tells only once
+    ///   that bytes were lost (fsync(2)).
     package func requireDurable() throws(StorageError) {
         if let error = flushes.error { throw error }
         if !file.hasName { distrust(StorageError(operation: "fstat", errno: EIO)) }

@@ -14,8 +14,8 @@ struct PackEntry: Equatable, Sendable {
     let length: Int
     /// The CRC-32C of the result.
     ///
-    /// After a power cut the table may be older or younger than the bytes, and after a removal there
-    /// may be zeros in their place.
+    /// After a power cut the table may be older or younger than the bytes, and after a removal
+    /// there may be zeros in their place.
     let checksum: UInt32
 
     init(task: TaskID, offset: Int64, result: UnsafeRawBufferPointer) {

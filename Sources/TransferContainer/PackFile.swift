@@ -2,14 +2,15 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// A pack, opened to write, read or remove results in it; it is closed when this object is released.
+/// A pack, opened to write, read or remove results in it; it is closed when this object is
+/// released.
 ///
 /// It begins with a table that has an entry for each of its fences, by which a result is found. The
 /// results follow, each from a multiple of ``blockBytes`` on, so that it can give its blocks back
 /// without those of others. Every call blocks on the disk.
 final class PackFile: Sendable {
-    /// The unit in which file systems give back space; where theirs is larger, less of it comes back
-    /// before the pack goes.
+    /// The unit in which file systems give back space; where theirs is larger, less of it comes
+    /// back before the pack goes.
     private static let blockBytes: Int64 = 4096
 
     let place: Container.Place

@@ -4,11 +4,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PollLoopTimerTests {
-    /// Sets timers of these delays in this order, and returns when each was due at the earliest and at
-    /// the latest, in the order in which they fired.
+    /// Sets timers of these delays in this order, and returns when each was due at the earliest and
+    /// at the latest, in the order in which they fired.
     ///
-    /// The loop's thread may be interrupted between two of them, so that the order of the delays need
-    /// not be that of the deadlines.
+    /// The loop's thread may be interrupted between two of them, so that the order of the delays
+    /// need not be that of the deadlines.
     private static func fired(
         _ delays: [Duration],
         on loop: PollLoop,

@@ -29,7 +29,8 @@ import TransferTestSupport
         /// The actual content.
         case all
 
-        /// Those of a run; by plans for one row, it takes too long to make the rows of the full one.
+        /// Those of a run; by plans for one row, it takes too long to make the rows of the full
+        /// one.
         static let ofRun = tasks < 1_000_000 ? allCases : [few, all]
     }
 

@@ -37,7 +37,8 @@ extension StoreVerb {
             let operation = try await world.begin(.retry, stores)
             return try await stores.bulkOperations.stagedUploads(of: operation).count
         },
-        // Each task of a page is looked for in every place, and if it is in none at all other ranks.
+        // Each task of a page is looked for in every place, and if it is in none at all other
+        // ranks.
         StoreVerb("advanceBulkOperation", pages: 130_000) { stores, world in
             for verb in BulkOperation.Verb.allCases {
                 let operation = try await world.begin(verb, stores)

@@ -73,8 +73,8 @@ import TransferTestSupport
         let record = Record()
         let begin = Alarm.now
         let time = { @Sendable (job: Int) in begin + UInt64(job) * 1_000_000 }
-        // Each job is its time in milliseconds from now on, and before the one that was added before
-        // it.
+        // Each job is its time in milliseconds from now on, and before the one that was added
+        // before it.
         let threads = try JobThreads<Int>(count: 1) { job in
             if Alarm.now < time(job) { early.add(job) }
             record.add(job)

@@ -76,6 +76,8 @@ import Testing
 
     /// The maximum number of lines of a file; longer files were reviewed and stay as they are.
     private static let linesMax = 400
+    /// The width of the code, as in `.swift-format`, which leaves comments as they are.
+    private static let columnsMax = 100
     /// The maximum number of lines of a function, without those of string literals: a statement is
     /// read by its steps.
     private static let functionLinesMax = 70
@@ -106,6 +108,18 @@ import Testing
         for file in try SourceTree.sourceFiles("swift") {
             for function in file.functions where function.lineCount > Self.functionLinesMax {
                 Issue.record("\(file.path):\(function.line): \(function.lineCount) lines, split it")
+            }
+        }
+    }
+
+    @Test func commentsFitTheWidthOfTheCode() throws {
+        for folder in SourceTree.sources + ["Tests", "Benchmarks", "Examples", "migrations"] {
+            for file in try SourceTree.files(folder, "swift", "c", "h", "sql") {
+                for line in file.lines where line.text.count > Self.columnsMax {
+                    let text = line.text.drop { $0 == " " }
+                    guard text.hasPrefix("//") || text.hasPrefix("-- ") else { continue }
+                    Issue.record("\(file.path):\(line.number): break the line")
+                }
             }
         }
     }

@@ -20,8 +20,8 @@ int clinux_rename_noreplace(
 /// Which file of its file system a file is, whatever its name.
 struct clinux_identity {
     uint64_t inode;
-    /// When the inode was made, in nanoseconds since 1970; where the file system does not know, when
-    /// the file was last written.
+    /// When the inode was made, in nanoseconds since 1970; where the file system does not know,
+    /// when the file was last written.
     int64_t born_ns;
     int64_t size;
 };
@@ -50,7 +50,8 @@ int clinux_set_attribute(int descriptor, const char *name, const void *value, si
 /// none. fgetxattr(2).
 ssize_t clinux_attribute(int descriptor, const char *name, void *value, size_t size);
 
-/// Starts writing a range of dirty pages without waiting for it. sync_file_range(2), SYNC_FILE_RANGE_WRITE.
+/// Starts writing a range of dirty pages without waiting for it. sync_file_range(2),
+/// SYNC_FILE_RANGE_WRITE.
 int clinux_start_writeback(int descriptor, off_t offset, off_t length);
 
 /// Reserves space for the first `length` bytes of a file without changing its size. fallocate(2),
@@ -78,23 +79,25 @@ uint32_t clinux_crc32c(uint32_t crc, const void *bytes, size_t count);
 /// The same by table alone, so that a test can compare the two.
 uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 
-/// Opens /dev/null as each of the standard descriptors that this process was started without, so that
-/// no other file gets its number, and with it what is written for people. To be called first of all.
+/// Opens /dev/null as each of the standard descriptors that this process was started without, so
+/// that no other file gets its number, and with it what is written for people. To be called first
+/// of all.
 void clinux_open_standard_descriptors(void);
 
 /// Has SIGTERM, SIGINT and SIGHUP do nothing from now on but wait until `clinux_next_signals` takes
-/// them. Before that is first called, a second SIGTERM, or a second SIGINT, ends the process at once.
-/// To be called first of all: as process 1 of a container, a process does not get a signal without a
-/// handler, nor later. A handler and not a mask, for the first thread waits in sigsuspend(2) with an
-/// empty one once Swift's tasks run (`dispatch_main`), and would be ended by them.
+/// them. Before that is first called, a second SIGTERM, or a second SIGINT, ends the process at
+/// once. To be called first of all: as process 1 of a container, a process does not get a signal
+/// without a handler, nor later. A handler and not a mask, for the first thread waits in
+/// sigsuspend(2) with an empty one once Swift's tasks run (`dispatch_main`), and would be ended by
+/// them.
 void clinux_hear_signals(void);
 
 /// Has these signals do what they did before, at once those that came meanwhile.
 void clinux_restore_signals(void);
 
 /// Blocks until there are such signals or `clinux_wake_signals` was called, but not beyond
-/// `milliseconds` unless they are negative. Returns the signals, bit n for number n. To be called by
-/// one thread.
+/// `milliseconds` unless they are negative. Returns the signals, bit n for number n. To be called
+/// by one thread.
 uint32_t clinux_next_signals(int64_t milliseconds);
 
 /// Has one call of `clinux_next_signals`, this or the next, return now.
@@ -113,20 +116,21 @@ pid_t clinux_listening_process(int socket);
 /// The longest time slice that Linux grants, in nanoseconds.
 #define CLINUX_LONGEST_TIME_SLICE 100000000ULL
 
-/// The nice value of a thread of low priority, with which it has a third of another's time: with 19, it
-/// would have a seventieth, and on processors that others keep busy it would hardly ever run.
+/// The nice value of a thread of low priority, with which it has a third of another's time: with
+/// 19, it would have a seventieth, and on processors that others keep busy it would hardly ever
+/// run.
 #define CLINUX_LOW_PRIORITY_NICE 5
 
 /// Has the calling thread give way to others wherever there are fewer processors than work, and at
-/// once to whoever wakes: a nice value, SCHED_BATCH, with which it interrupts nobody as it wakes, and,
-/// since Linux 6.12, the longest time slice. Only the first call of a thread does anything.
+/// once to whoever wakes: a nice value, SCHED_BATCH, with which it interrupts nobody as it wakes,
+/// and, since Linux 6.12, the longest time slice. Only the first call of a thread does anything.
 /// sched_setattr(2), sched(7).
 void clinux_lower_thread_priority(void);
 
 /// Sets the time slice of a thread of any process, in nanoseconds, or the usual one with 0; whoever
-/// wakes with a shorter one interrupts it at once. Without an effect before Linux 6.12. Returns 0, or
-/// -1 with errno set: ESRCH, EPERM for a process of another user, EINVAL for a thread that is not
-/// scheduled as usual. sched_setattr(2).
+/// wakes with a shorter one interrupts it at once. Without an effect before Linux 6.12. Returns 0,
+/// or -1 with errno set: ESRCH, EPERM for a process of another user, EINVAL for a thread that is
+/// not scheduled as usual. sched_setattr(2).
 int clinux_set_time_slice(pid_t thread, uint64_t nanoseconds);
 
 /// The time slice of a thread in nanoseconds, or -1 with errno set; 0 before Linux 6.12.

@@ -65,8 +65,8 @@ package final class CurlLoop: Sendable {
         }
     }
 
-    /// The number of connections that one of several loops keeps open at most, used or not: room for
-    /// `connectionsMax` transfers of all of them, and a quarter more.
+    /// The number of connections that one of several loops keeps open at most, used or not: room
+    /// for `connectionsMax` transfers of all of them, and a quarter more.
     static func keptMax(for connectionsMax: Int, loops: Int = 1) -> Int {
         (connectionsMax + connectionsMax / 4) / loops + 1
     }

@@ -18,8 +18,8 @@ package final class CurlLoops: Sendable {
     /// - Parameters:
     ///   - name: the threads' name in tools such as `top -H`.
     ///   - count: the number of loops, above zero.
-    ///   - connectionsMax: the most transfers of one loop at once; about as many connections as these
-    ///     and a quarter more are kept by all loops together.
+    ///   - connectionsMax: the most transfers of one loop at once; about as many connections as
+    ///     these and a quarter more are kept by all loops together.
     /// - Throws: ``CurlError`` when the process has no descriptor, thread or memory left.
     package init(
         name: String,

@@ -32,8 +32,8 @@ extension EasyHandle {
         (CURLOPT_PROXY, ""),
         // Nor may the environment take a host from the proxy (no_proxy).
         (CURLOPT_NOPROXY, ""),
-        // An origin that chooses the group of a Diffie-Hellman exchange, up to 10,000 bits, keeps the
-        // thread busy for seconds with each handshake; with a curve, as in TLS 1.3, it cannot.
+        // An origin that chooses the group of a Diffie-Hellman exchange, up to 10,000 bits, keeps
+        // the thread busy for seconds with each handshake; with a curve, as in TLS 1.3, it cannot.
         (CURLOPT_SSL_CIPHER_LIST, "DEFAULT:!DHE"),
     ]
 
@@ -163,8 +163,8 @@ extension EasyHandle {
         if let pem = tls.clientCertificate?.pem {
             try set(CURLOPT_SSLCERT_BLOB, blob: pem)
             try set(CURLOPT_SSLKEY_BLOB, blob: pem)
-            // Where a key has a passphrase and none is given, libcurl 7.88 measures a text that is not
-            // there, which ends the process.
+            // Where a key has a passphrase and none is given, libcurl 7.88 measures a text that is
+            // not there, which ends the process.
             try set(CURLOPT_KEYPASSWD, "")
         }
         if tls.minimumVersion == .v1_3 { try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3) }

@@ -19,7 +19,8 @@ import Foundation
     var lookups = NameLookups()
     /// The transfers that wait for the addresses of their hosts or proxies.
     var waiting: [UInt64: TransferStart] = [:]
-    /// The same transfers by way of their hosts' other addresses, for when a proxy cannot reach one.
+    /// The same transfers by way of their hosts' other addresses, for when a proxy cannot reach
+    /// one.
     private var detours: [UInt64: TransferStart] = [:]
     var timers: [UInt64: PollLoop.Timer] = [:]
     private var pauseTimers: [UInt64: PollLoop.Timer] = [:]

@@ -1,10 +1,11 @@
 /// Puts the pieces of a body together that arrive in one turn of libcurl, for sinks that take fewer
 /// and larger ones; confined to the loop's thread.
 ///
-/// Libcurl gives 16 KiB at most at once (CURL_MAX_WRITE_SIZE), and over TLS what a record brings, from
-/// any byte of the body on. Written to a file one by one they cost about as much as decrypting them:
-/// each touches a page that the one before has touched, and the kernel keeps the file in small pieces.
-/// A sink notices no difference in order: libcurl tells of a body after its head, and of nothing else.
+/// Libcurl gives 16 KiB at most at once (CURL_MAX_WRITE_SIZE), and over TLS what a record brings,
+/// from any byte of the body on. Written to a file one by one they cost about as much as decrypting
+/// them: each touches a page that the one before has touched, and the kernel keeps the file in
+/// small pieces. A sink notices no difference in order: libcurl tells of a body after its head, and
+/// of nothing else.
 ///
 /// Nothing stays here between two turns: every call into libcurl is followed by ``deliver()``.
 @safe final class PieceGatherer {

@@ -94,8 +94,8 @@ package struct CurlRequest: Sendable {
     /// when libcurl repeats it by itself.
     package var mayBegin: @Sendable () -> Bool = { true }
 
-    /// The bytes that a body must move, on average over each period; neither the wait for an answer nor
-    /// pauses that a rate demands are part of one.
+    /// The bytes that a body must move, on average over each period; neither the wait for an answer
+    /// nor pauses that a rate demands are part of one.
     package struct SpeedLimit: Sendable {
         /// The least number of bytes per second.
         package let bytesPerSecond: Int64
@@ -108,8 +108,8 @@ package struct CurlRequest: Sendable {
         }
     }
 
-    /// The maximum number of decoded bytes for each coded byte; a larger body is `bodyTooLarge`, once
-    /// it has ``decodedBytesFree``.
+    /// The maximum number of decoded bytes for each coded byte; a larger body is `bodyTooLarge`,
+    /// once it has ``decodedBytesFree``.
     package static let decodingRatioMax: Int64 = 200
     /// The number of decoded bytes to which ``decodingRatioMax`` does not apply: a small file may
     /// consist of one repeated byte.

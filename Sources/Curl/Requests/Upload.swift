@@ -17,8 +17,8 @@ struct Upload {
     /// also counts the framing of chunks, so this may come some bytes early.
     var isWhole: Bool { length.map { bytesSent >= $0 } ?? (hasEnded && bytesSent >= bytesRead) }
 
-    /// Whether so many bytes more are within the announced length: on the connection, those beyond it
-    /// would be the start of another request.
+    /// Whether so many bytes more are within the announced length: on the connection, those beyond
+    /// it would be the start of another request.
     func mayRead(_ count: Int) -> Bool { length.map { Int64(count) <= $0 - bytesRead } ?? true }
 
     /// Records the bytes that the source has given; zero is its end.

@@ -135,8 +135,8 @@ struct HeadParser {
         return true
     }
 
-    /// Whether a value has none of the bytes that would end it elsewhere, and that a recipient has to
-    /// refuse (RFC 9110, section 5.5).
+    /// Whether a value has none of the bytes that would end it elsewhere, and that a recipient has
+    /// to refuse (RFC 9110, section 5.5).
     private static func isSafe(_ value: ArraySlice<UInt8>) -> Bool {
         !value.contains { $0 == .carriageReturn || $0 == .lineFeed || $0 == 0 }
     }

@@ -60,9 +60,9 @@ extension Connection {
         // every use of a new name and after every use of an old one.
         if statements.takeLeftovers() { queries.append("DEALLOCATE ALL") }
         guard configuration.sharesSessions else { return queries }
-        // The settings come too late for the level of a transaction that has begun, which a query can
-        // no longer change. Elsewhere than in a block, `SET TRANSACTION` does the same with a warning
-        // in the server's log (PostgreSQL manual, "transaction_isolation").
+        // The settings come too late for the level of a transaction that has begun, which a query
+        // can no longer change. Elsewhere than in a block, `SET TRANSACTION` does the same with a
+        // warning in the server's log (PostgreSQL manual, "transaction_isolation").
         queries.append("SET transaction_isolation = 'read committed'")
         queries.append(configuration.settingsQuery)
         return queries

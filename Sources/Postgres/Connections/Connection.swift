@@ -157,8 +157,8 @@ package import PollLoop
     ) async throws(PostgresError) -> [Rows] {
         let outcome = await withCheckedContinuation {
             (completion: CheckedContinuation<Segment.Outcome, Never>) in
-            // Here and not before: a task that prefers another executor gives up the loop on its way
-            // into this closure, and the connection may end meanwhile.
+            // Here and not before: a task that prefers another executor gives up the loop on its
+            // way into this closure, and the connection may end meanwhile.
             if let refusal { return completion.resume(returning: .failure(refusal)) }
             waiting.append(Segment(work: work, timeout: timeout, completion: completion))
             sendWaiting()

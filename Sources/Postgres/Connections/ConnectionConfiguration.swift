@@ -55,8 +55,8 @@ package struct ConnectionConfiguration: Sendable {
 
     /// Returns the longest wait for the answer to a segment of `count` statements.
     ///
-    /// The server gives each of them its own ``statementTimeout``, and tells of all at the end. What
-    /// is added to ``queryDeadline`` is no more than ``scriptDeadline``.
+    /// The server gives each of them its own ``statementTimeout``, and tells of all at the end.
+    /// What is added to ``queryDeadline`` is no more than ``scriptDeadline``.
     func deadline(ofStatements count: Int) -> Duration {
         queryDeadline + min(statementTimeout * max(count - 1, 0), scriptDeadline)
     }

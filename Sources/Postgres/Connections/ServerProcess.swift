@@ -4,8 +4,8 @@ import Glibc
 
 /// The server's process that serves one connection, where the server is on this machine.
 ///
-/// With the longest time slice it is interrupted by whoever wakes. Otherwise a short request may wait
-/// behind a long statement for up to a turn of the kernel's clock, 4 ms (docs/decisions/0026).
+/// With the longest time slice it is interrupted by whoever wakes. Otherwise a short request may
+/// wait behind a long statement for up to a turn of the kernel's clock, 4 ms (docs/decisions/0026).
 struct ServerProcess {
     let identifier: pid_t
 

@@ -64,8 +64,8 @@ extension QueryText: Hashable {
         }
     }
 
-    /// Hashes what tells nearly all statements apart: to read all of a long text takes longer than to
-    /// compare it with the one that is found.
+    /// Hashes what tells nearly all statements apart: to read all of a long text takes longer than
+    /// to compare it with the one that is found.
     func hash(into hasher: inout Hasher) {
         hasher.combine(bytes.count)
         hasher.combine(places.count)

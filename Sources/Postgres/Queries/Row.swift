@@ -34,8 +34,8 @@ package struct Row: Sendable {
 
     /// Calls `body` with the bytes and the type of a column, unless it is NULL.
     ///
-    /// - Throws: what `body` throws, or an error with code ``PostgresError/Code/decoding`` when there
-    ///   is no such column.
+    /// - Throws: what `body` throws, or an error with code ``PostgresError/Code/decoding`` when
+    ///   there is no such column.
     package func read(
         _ name: String,
         _ body: (RawSpan, PostgresType) throws(PostgresError) -> Void

@@ -28,8 +28,8 @@ final class ActiveAttempts: Sendable {
     private let state: Mutex<State>
     private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
 
-    /// Creates attempts that run on `loops`, with at most `connectionsMax` connections at once for one
-    /// tenant, somewhat more for several together, and at one place as many as `place` returns.
+    /// Creates attempts that run on `loops`, with at most `connectionsMax` connections at once for
+    /// one tenant, somewhat more for several together, and at one place as many as `place` returns.
     init(
         on loops: CurlLoops,
         connectionsMax: Int,

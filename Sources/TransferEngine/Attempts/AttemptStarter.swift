@@ -73,9 +73,9 @@ final class AttemptStarter: Sendable {
         self.onCheckpoint = onCheckpoint
     }
 
-    /// Starts claimed tasks: those that may show a credential, continue an upload, copy something, be at
-    /// a mirror or fail for a test once that has been looked up, and those whose request must not be
-    /// sent twice once the claim outlasts a crash of the database.
+    /// Starts claimed tasks: those that may show a credential, continue an upload, copy something,
+    /// be at a mirror or fail for a test once that has been looked up, and those whose request must
+    /// not be sent twice once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
@@ -144,8 +144,8 @@ final class AttemptStarter: Sendable {
         return claims
     }
 
-    /// Ends the attempts of copies of which nothing is to be asked of the source now, and those that a
-    /// test of a client wants to fail.
+    /// Ends the attempts of copies of which nothing is to be asked of the source now, and those
+    /// that a test of a client wants to fail.
     ///
     /// - Returns: the others.
     private func startable(_ waiting: [Waiting]) async throws(StoreError) -> [Waiting] {

@@ -1,8 +1,8 @@
 import HeapModule
 import TransferModel
 
-/// The numbers of the attempts that have begun at each host, of which a new one gets the lowest that
-/// is free.
+/// The numbers of the attempts that have begun at each host, of which a new one gets the lowest
+/// that is free.
 ///
 /// So the numbers in use are never more than the attempts that there were at once, and attempts one
 /// after another have the same one.

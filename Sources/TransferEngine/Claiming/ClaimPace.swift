@@ -4,9 +4,9 @@ package import TransferModel
 /// How many tasks of a tenant may begin in a short time while another tenant is there and the
 /// processors are busy.
 ///
-/// Small files use all of the processors that there are, and each step of another tenant's request or
-/// download would wait for one. Transfers that last begin seldom, so that no limit concerns them.
-/// Tenants with many tasks do not limit each other, only beside one with few.
+/// Small files use all of the processors that there are, and each step of another tenant's request
+/// or download would wait for one. Transfers that last begin seldom, so that no limit concerns
+/// them. Tenants with many tasks do not limit each other, only beside one with few.
 package struct ClaimPace: Sendable {
     /// The time for which beginnings are counted, about that between two claims.
     static let period: Duration = .milliseconds(8)
@@ -65,8 +65,8 @@ package struct ClaimPace: Sendable {
         limit.adapt(to: processors(), inHand: count(of: most), at: now)
     }
 
-    /// Returns the time after which to wake the loop because tenants may begin more, if any has begun
-    /// as many as it may; once for each period.
+    /// Returns the time after which to wake the loop because tenants may begin more, if any has
+    /// begun as many as it may; once for each period.
     mutating func takeWakeUp(at now: ContinuousClock.Instant) -> Duration? {
         guard !isWakePlanned, begun.values.contains(where: { $0 >= limit.value }) else {
             return nil

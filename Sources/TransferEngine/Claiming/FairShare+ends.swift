@@ -206,8 +206,8 @@ extension FairShare {
         return fences
     }
 
-    /// Returns the time after which to wake the loop because an attempt may have to give way to one of
-    /// the newcomers; once for each look that is to be planned.
+    /// Returns the time after which to wake the loop because an attempt may have to give way to one
+    /// of the newcomers; once for each look that is to be planned.
     mutating func takeWakeUp(at now: ContinuousClock.Instant = .now) -> Duration? {
         // One for whom nobody could give way is looked at again as late as one who has just come.
         let dues = newcomers.values.map { $0 + settings.patience }

@@ -254,7 +254,8 @@ actor CredentialKeeper {
         }
     }
 
-    /// Returns the endpoint's answer; nil when it was not asked, or no answer is waited for any more.
+    /// Returns the endpoint's answer; nil when it was not asked, or no answer is waited for any
+    /// more.
     private nonisolated func answer(
         of endpoint: Credential.TokenEndpoint,
         _ secrets: Credential.Secrets,

@@ -25,8 +25,8 @@ package struct LeaseKeeper: Service {
     /// `leasesShards` and `instanceLock`.
     ///
     /// `pulse` has a connection of its own for heartbeats, which is given up within the lease when
-    /// it is silent; nil stands for that of `workers`. `onLost` closes what was started before; what
-    /// it misses is refused by the fences.
+    /// it is silent; nil stands for that of `workers`. `onLost` closes what was started before;
+    /// what it misses is refused by the fences.
     package init(
         workers: WorkerStore,
         pulse: WorkerStore? = nil,

@@ -60,9 +60,9 @@ package struct TransferEngine: Service {
     ///
     /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
     /// registered, `loops` are used for nothing else, and `disk` does work that may block for long.
-    /// `removals` are those of the ``Pruner`` beside it, and `pace` knows which tenants have requests
-    /// here. `onEvents` is called after events were committed, to wake their delivery, and `onWork`
-    /// after tasks became runnable for which other workers may have room.
+    /// `removals` are those of the ``Pruner`` beside it, and `pace` knows which tenants have
+    /// requests here. `onEvents` is called after events were committed, to wake their delivery, and
+    /// `onWork` after tasks became runnable for which other workers may have room.
     package init(
         stores: EngineStores,
         lifeline: WorkerStore? = nil,

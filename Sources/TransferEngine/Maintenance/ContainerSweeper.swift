@@ -149,8 +149,8 @@ actor ContainerSweeper {
 
     /// Removes a tenant's packs that have neither results nor a writer, of those changed lately.
     ///
-    /// While its writer lives, a pack stays when its last result goes; and the writer may be killed,
-    /// or lack what it takes, before it has removed the pack.
+    /// While its writer lives, a pack stays when its last result goes; and the writer may be
+    /// killed, or lack what it takes, before it has removed the pack.
     func removeEmptyPacks(of tenant: TenantID) throws(StorageError) {
         let walk = try container.walk(Self.path(of: tenant, ResultLocation.packFolder))
         while let entry = walk.next() {
@@ -161,8 +161,8 @@ actor ContainerSweeper {
         }
     }
 
-    /// Removes files of a tenant that is being removed, whatever they are, and its folders after the
-    /// last.
+    /// Removes files of a tenant that is being removed, whatever they are, and its folders after
+    /// the last.
     ///
     /// - Returns: whether nothing is left.
     func removeSome(of tenant: TenantID) throws(StorageError) -> Bool {

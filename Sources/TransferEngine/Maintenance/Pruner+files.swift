@@ -66,7 +66,8 @@ extension Pruner {
                     let living = try await stores.verification.outstandingTasks(among: tasks)
                     let known = try await stores.verification.tasks(among: tasks)
                     let ended = bodies.filter { known.contains($0.0) && !living.contains($0.0) }
-                    // Those that could not be removed are found again, and count as kept until then.
+                    // Those that could not be removed are found again, and count as kept until
+                    // then.
                     guard await files.remove(ended.map(\.1)) == ended.count else { continue }
                     try await stores.stagedBodies.forget(ended.map(\.0))
                 }
@@ -90,7 +91,8 @@ extension Pruner {
         } while place != nil && !Task.isCancelled
     }
 
-    /// Removes the packs that have neither results nor a writer; nothing in them has to be asked about.
+    /// Removes the packs that have neither results nor a writer; nothing in them has to be asked
+    /// about.
     func sweepEmptyPacks() async {
         do throws(StorageError) {
             for tenant in try await files.tenants() {

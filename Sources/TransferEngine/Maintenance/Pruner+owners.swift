@@ -4,8 +4,8 @@ import TransferModel
 import TransferStore
 
 extension Pruner {
-    /// The interval between two looks for tenants and clients to remove, and for what other instances
-    /// have cancelled and erased.
+    /// The interval between two looks for tenants and clients to remove, and for what other
+    /// instances have cancelled and erased.
     static let removalInterval: Duration = .seconds(5)
 
     /// Removes a page of each tenant and each client that is to be removed.

@@ -71,8 +71,8 @@ struct TimerWatcher: Sendable {
         }
     }
 
-    /// Carries decisions out one by one and puts those requests off that fail, so that a request with
-    /// which something is wrong holds up no other.
+    /// Carries decisions out one by one and puts those requests off that fail, so that a request
+    /// with which something is wrong holds up no other.
     ///
     /// - Returns: the number of decisions that were carried out; none failed.
     /// - Throws: the first failure, after all have been tried.

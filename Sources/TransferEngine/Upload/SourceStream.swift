@@ -6,8 +6,8 @@ import TransferModel
 /// The body of a copy, as another origin sends it, from some byte on.
 ///
 /// It is the sink of one transfer and the source of another. The bytes between them are in a buffer
-/// of bounded size: each waits while the other has to catch up. It is used once; a body that has to be
-/// sent again is asked for again.
+/// of bounded size: each waits while the other has to catch up. It is used once; a body that has to
+/// be sent again is asked for again.
 final class SourceStream: CurlSink, CurlBodySource {
     /// What the source sends, as far as its answer says so.
     struct Identity: Equatable, Sendable {
@@ -76,11 +76,11 @@ final class SourceStream: CurlSink, CurlBodySource {
     private let configuration: EngineConfiguration
     private let state: Mutex<State>
 
-    /// Creates a stream that starts at `point`, in bytes of a known version, or with nil at the start
-    /// of any version.
+    /// Creates a stream that starts at `point`, in bytes of a known version, or with nil at the
+    /// start of any version.
     ///
-    /// `onOpen` is called once, on the loop's thread: when the source has begun to send a body, from
-    /// ``position`` on, or when it will not.
+    /// `onOpen` is called once, on the loop's thread: when the source has begun to send a body,
+    /// from ``position`` on, or when it will not.
     init(
         _ url: CurlURL,
         headers: [HTTPHeader],

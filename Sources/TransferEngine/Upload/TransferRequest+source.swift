@@ -7,8 +7,8 @@ extension TransferRequest {
         if case .copy = upload { true } else { false }
     }
 
-    /// The host that sends the body of a copy; nil of any other request, and of a source that cannot
-    /// be asked.
+    /// The host that sends the body of a copy; nil of any other request, and of a source that
+    /// cannot be asked.
     var sourceHostKey: HostKey? {
         guard case .copy(.remote(let text, _)) = upload else { return nil }
         do throws(CurlError) {

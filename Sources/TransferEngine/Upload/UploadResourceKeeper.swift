@@ -2,8 +2,8 @@ import Logging
 import TransferModel
 import TransferStore
 
-/// Stores for exchanges, which do not wait for the database themselves, where their origins continue
-/// uploads.
+/// Stores for exchanges, which do not wait for the database themselves, where their origins
+/// continue uploads.
 struct UploadResourceKeeper: Sendable {
     let store: UploadResourceStore
     let logger: Logger

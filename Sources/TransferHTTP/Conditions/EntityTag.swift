@@ -3,8 +3,8 @@ import Foundation
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// Returns the strong tag of a document: the revision that changes apply to, and a digest of its
-    /// bytes, which also change with progress.
+    /// Returns the strong tag of a document: the revision that changes apply to, and a digest of
+    /// its bytes, which also change with progress.
     static func tag(revision: Int32, of body: [UInt8]) -> String {
         let digest = SHA256.hash(data: body).prefix(12)
         return "\"\(revision).\(Data(digest).base64EncodedString())\""

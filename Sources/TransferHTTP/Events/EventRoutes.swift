@@ -187,8 +187,8 @@ struct EventRoutes: Sendable {
 }
 
 extension Answer {
-    /// Returns a page of as many of `events` as fit; `next` is its position when all of them do, and
-    /// `mayHaveMore` whether there may then be more.
+    /// Returns a page of as many of `events` as fit; `next` is its position when all of them do,
+    /// and `mayHaveMore` whether there may then be more.
     fileprivate static func events(
         _ events: [PositionedEvent],
         _ unreadable: [EventPlace],

@@ -1,6 +1,7 @@
 package import TransferMetrics
 
-/// The source of health and metrics for their routes; the provider of the answers bounds their time.
+/// The source of health and metrics for their routes; the provider of the answers bounds their
+/// time.
 package struct HealthSource: Sendable {
     /// Returns whether the service can accept work now.
     package let readiness: @Sendable () async -> Readiness

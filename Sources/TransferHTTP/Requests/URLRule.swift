@@ -1,7 +1,7 @@
 /// The rules for URLs, in words.
 enum URLRule {
-    /// Returns what is wrong with a URL that ``WebURL`` refuses, and how to give it instead; never a
-    /// part of the URL, which may hold a secret.
+    /// Returns what is wrong with a URL that ``WebURL`` refuses, and how to give it instead; never
+    /// a part of the URL, which may hold a secret.
     static func fault(of text: String, allowsFragment: Bool = true) -> String {
         let bytes = Array(text.utf8)
         if bytes.count > WebURL.bytesMax {

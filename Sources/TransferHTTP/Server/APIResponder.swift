@@ -34,9 +34,9 @@ package struct APIResponder: HTTPResponder {
     var handover: APIHandover?
 
     /// The time before a client is told that it sends too much, that its key is not valid, that a
-    /// request with a large body is refused, or any request after many that were: its connection has
-    /// one request at a time, so that one which goes on regardless costs ten answers a second rather
-    /// than thousands.
+    /// request with a large body is refused, or any request after many that were: its connection
+    /// has one request at a time, so that one which goes on regardless costs ten answers a second
+    /// rather than thousands.
     static let refusalPause: Duration = .milliseconds(100)
 
     /// Answers a request.

@@ -111,8 +111,8 @@ final class ConnectionGate: ChannelDuplexHandler {
 extension ConnectionGate {
     /// Passes on the wish for bytes unless some are held.
     ///
-    /// While a request is answered, too: stopping and asking again costs two system calls a request,
-    /// and a client that waits for its answer sends nothing.
+    /// While a request is answered, too: stopping and asking again costs two system calls a
+    /// request, and a client that waits for its answer sends nothing.
     func read(context: ChannelHandlerContext) {
         guard held.readableBytes == 0 else {
             isReadWanted = true

@@ -5,8 +5,8 @@ import TransferWire
 /// A handler that refuses heads about which this server and a proxy in front could disagree, and
 /// marks those after which the connection ends.
 ///
-/// It stands after the parser, which reads more than it should, and before the fields are translated,
-/// which loses what is given twice.
+/// It stands after the parser, which reads more than it should, and before the fields are
+/// translated, which loses what is given twice.
 final class HeadGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -48,8 +48,8 @@ package struct TransferAPI: Sendable {
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
     ///   - connectionsPerHost: the most connections to a host of which nothing else is known.
-    ///   - linkBase: the address of this service as its clients know it, without a slash at the end;
-    ///     nil makes links relative.
+    ///   - linkBase: the address of this service as its clients know it, without a slash at the
+    ///     end; nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
     ///   - polls: where requests wait; a caller that changes something here signals them.

@@ -97,8 +97,8 @@ final class RequestResources: Sendable {
         return try await work()
     }
 
-    /// Runs `work`, which stores a submission of so many tasks: a few large submissions at a time, off
-    /// the threads that all requests share.
+    /// Runs `work`, which stores a submission of so many tasks: a few large submissions at a time,
+    /// off the threads that all requests share.
     static func storing<Value: Sendable>(
         _ taskCount: Int,
         _ work: @Sendable () async throws -> Value
@@ -145,8 +145,8 @@ final class RequestResources: Sendable {
         return answer
     }
 
-    /// Runs `work`, which receives what a body has beyond ``smallBodyBytesMax``, off the threads that
-    /// all requests share: there are hundreds of pieces.
+    /// Runs `work`, which receives what a body has beyond ``smallBodyBytesMax``, off the threads
+    /// that all requests share: there are hundreds of pieces.
     static func gathering(_ work: () async throws -> Void) async throws {
         try await withTaskExecutorPreference(current?.shared.bodyThread, operation: work)
     }

@@ -6,10 +6,10 @@ import TransferModel
 /// The requests of one size that are being worked on: after their last byte, before their answer,
 /// and while they wait for nothing but the service and its database.
 ///
-/// While another tenant is there and the processors are busy, a tenant has a few at once; the others
-/// of its requests wait for their turn in their order. Otherwise each step of another tenant's
-/// request would wait for a processor behind all that this one has running. Alone, a tenant has as
-/// many as it sends.
+/// While another tenant is there and the processors are busy, a tenant has a few at once; the
+/// others of its requests wait for their turn in their order. Otherwise each step of another
+/// tenant's request would wait for a processor behind all that this one has running. Alone, a
+/// tenant has as many as it sends.
 final class RequestWork: Sendable {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -50,8 +50,8 @@ final class RequestWork: Sendable {
 
     /// Returns when a request of `tenant` may be worked on.
     ///
-    /// The wait ends, because whatever is worked on ends; a connection has one request at a time, so
-    /// that there are never more waiters than connections.
+    /// The wait ends, because whatever is worked on ends; a connection has one request at a time,
+    /// so that there are never more waiters than connections.
     func begin(of tenant: TenantID) async {
         observe(tenant)
         guard !beginNow(tenant) else { return }

@@ -25,7 +25,8 @@ final class SharedResources: Sendable {
     let bodyThread = LongWorkThreads(count: 1)
     /// The threads for the JSON of many tasks.
     let jsonThreads = LongWorkThreads(count: jsonThreadCount)
-    /// The threads on which large submissions are stored; not behind a body that takes long to decode.
+    /// The threads on which large submissions are stored; not behind a body that takes long to
+    /// decode.
     let storingThreads = LongWorkThreads(count: storingsMax)
 
     /// The number of threads, of which a tenant that is alone may have all.

@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Elements of several owners, which take turns: an element waits behind those of its own owner, and
-/// behind one of each other owner.
+/// Elements of several owners, which take turns: an element waits behind those of its own owner,
+/// and behind one of each other owner.
 ///
 /// An owner that had nothing for a whole round goes first, like a new queue in FQ-CoDel (RFC 8290,
 /// §4.2): whoever has little is served as if those with much were not there.

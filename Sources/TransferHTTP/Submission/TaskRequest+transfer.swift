@@ -3,8 +3,8 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// Returns what the task asks of its origin with the type of its body, if that is known, and adds
-    /// what is wrong to `errors`.
+    /// Returns what the task asks of its origin with the type of its body, if that is known, and
+    /// adds what is wrong to `errors`.
     func transferRequest(
         with options: TransferOptions,
         into errors: inout [FieldError]

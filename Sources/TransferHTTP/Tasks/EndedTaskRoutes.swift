@@ -5,8 +5,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes for ended tasks: `/v1/tasks/{id}/retry`, `DELETE /v1/tasks/{id}`, and the hook for tests
-/// by which a task expires.
+/// The routes for ended tasks: `/v1/tasks/{id}/retry`, `DELETE /v1/tasks/{id}`, and the hook for
+/// tests by which a task expires.
 struct EndedTaskRoutes: Sendable {
     let stores: APIStores
     let container: Container

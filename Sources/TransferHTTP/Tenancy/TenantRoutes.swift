@@ -3,8 +3,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes of `/v1/tenant`: the limits of the key's tenant, the state of its tasks, and its pauses;
-/// and the hooks that it has if it is for tests.
+/// The routes of `/v1/tenant`: the limits of the key's tenant, the state of its tasks, and its
+/// pauses; and the hooks that it has if it is for tests.
 struct TenantRoutes: Sendable {
     let stores: APIStores
     let tell: @Sendable (Set<Signal>) -> Void

@@ -3,8 +3,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes of `/v1/test-hooks`, which only tenants have that were made for tests: those for what is
-/// to come; ``EndedTaskRoutes`` has the one for ended tasks.
+/// The routes of `/v1/test-hooks`, which only tenants have that were made for tests: those for what
+/// is to come; ``EndedTaskRoutes`` has the one for ended tasks.
 struct TestHookRoutes: Sendable {
     /// The beginning of their paths.
     static let path = "/v1/test-hooks/"

@@ -26,7 +26,8 @@ package struct MirrorTour: Equatable, Sendable {
     ///
     /// A URL whose failure would end a task without mirrors is not asked again. The task fails with
     /// the last one that is left. `connectivityWait` is how long a task without mirrors would wait
-    /// for the host, nil if it would not; no wait outlasts `remaining`, the rest of the task's time.
+    /// for the host, nil if it would not; no wait outlasts `remaining`, the rest of the task's
+    /// time.
     package func step(
         after failure: TransferFailure,
         attempt number: Int,

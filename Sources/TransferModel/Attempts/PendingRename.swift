@@ -46,8 +46,8 @@ package struct PendingRename: Sendable {
 }
 
 extension PendingRename {
-    /// Creates the pending rename of an attempt by the worker that has claimed it; its part file is its
-    /// own unless `partFence` names that of an earlier one.
+    /// Creates the pending rename of an attempt by the worker that has claimed it; its part file is
+    /// its own unless `partFence` names that of an earlier one.
     package init(
         of claim: TaskClaim,
         partFence: Fence? = nil,

@@ -1,8 +1,8 @@
 package import Foundation
 
 /// The next time of an expression, as Debian's cron handles changes of summer time: a time of day
-/// that is left out comes at the end of the gap, and one that comes twice counts once. An expression
-/// for every hour follows real time instead.
+/// that is left out comes at the end of the gap, and one that comes twice counts once. An
+/// expression for every hour follows real time instead.
 extension CronExpression {
     /// The number of days looked through: eight years have a 29 February.
     private static let daysMax = 8 * 366 + 2

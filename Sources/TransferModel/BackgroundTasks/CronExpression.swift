@@ -1,5 +1,5 @@
-/// The times of a crontab line: minute, hour, day of month, month and day of week (POSIX `crontab`),
-/// with names, steps and the shortcuts of Vixie cron.
+/// The times of a crontab line: minute, hour, day of month, month and day of week (POSIX
+/// `crontab`), with names, steps and the shortcuts of Vixie cron.
 package struct CronExpression: Equatable, Sendable {
     /// The expression as it was written.
     package let text: String
@@ -8,7 +8,8 @@ package struct CronExpression: Equatable, Sendable {
     let days: CronField.Values
     let months: CronField.Values
     let weekdays: CronField.Values
-    /// Whether the field of the hours begins with a star: an hour that comes twice then counts twice.
+    /// Whether the field of the hours begins with a star: an hour that comes twice then counts
+    /// twice.
     let isEveryHour: Bool
     /// Whether the field of the days begins with a star; the weekdays alone then decide.
     let isEveryDay: Bool

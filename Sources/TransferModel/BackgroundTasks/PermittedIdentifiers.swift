@@ -1,5 +1,5 @@
-/// The identifiers of background tasks that a tenant permits, as `BGTaskSchedulerPermittedIdentifiers`
-/// of an app.
+/// The identifiers of background tasks that a tenant permits, as
+/// `BGTaskSchedulerPermittedIdentifiers` of an app.
 package struct PermittedIdentifiers: Equatable, Sendable {
     /// Identifiers, and beginnings of identifiers followed by `*`.
     package let terms: [String]

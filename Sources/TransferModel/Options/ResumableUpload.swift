@@ -7,8 +7,8 @@ package enum ResumableUpload: Equatable, Sendable {
     case ietf
     /// tus 1.0.0 with its extension `creation`.
     case tus
-    /// An answer that names a resource, and `PUT` with `Content-Range` there, as Google's storage has
-    /// it.
+    /// An answer that names a resource, and `PUT` with `Content-Range` there, as Google's storage
+    /// has it.
     case contentRange
 
     /// Whether no byte of the body is sent before the origin has named the resource for it.

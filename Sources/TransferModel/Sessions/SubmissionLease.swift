@@ -1,5 +1,5 @@
-/// The lease that makes tasks their submitter's own from the start, so that no reconnection takes them
-/// while it lasts.
+/// The lease that makes tasks their submitter's own from the start, so that no reconnection takes
+/// them while it lasts.
 package struct SubmissionLease: Equatable, Sendable {
     /// The most tasks submitted with one token, so that a renewal stays as small as a page's.
     package static let tasksMax = 1000

@@ -42,8 +42,8 @@ package struct RetryPolicy: Equatable, Sendable {
         case giveUp
     }
 
-    /// Returns the time that a task waits for what is no fault of its own: a resource that this machine
-    /// is short of, or the end of a pause.
+    /// Returns the time that a task waits for what is no fault of its own: a resource that this
+    /// machine is short of, or the end of a pause.
     ///
     /// It grows with `elapsed`, the time that the task has been at work and waiting, because such
     /// attempts are not counted.

@@ -23,7 +23,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case authoritiesUnusable = "authorities_unusable"
         /// No byte arrived for the inactivity timeout, or the whole took too long.
         case timedOut = "timed_out"
-        /// The connection broke during the transfer, or the server refused further parts of the file.
+        /// The connection broke during the transfer, or the server refused further parts of the
+        /// file.
         case connectionLost = "connection_lost"
         /// Fewer or more bytes arrived than the server announced.
         case lengthMismatch = "length_mismatch"
@@ -161,9 +162,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .memoryExhausted, .sourceUnavailable, .authoritiesUnusable:
             true
         case .httpStatus:
-            // RFC 9110 §15 and RFC 4918 §11.3: request timeout, locked, too early, too many requests,
-            // and server errors except "not implemented" and "version not supported", which no
-            // repetition changes.
+            // RFC 9110 §15 and RFC 4918 §11.3: request timeout, locked, too early, too many
+            // requests, and server errors except "not implemented" and "version not supported",
+            // which no repetition changes.
             switch httpStatus {
             case 408, 423, 425, 429: true
             case .some(501), .some(505): false

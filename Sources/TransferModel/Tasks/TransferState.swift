@@ -29,11 +29,12 @@ package enum TransferState: String, CaseIterable, Sendable {
     case completed
     /// No further attempt will be made unless its client retries it; `error` says why.
     case failed
-    /// Cancelled by its client or with its session; its client can retry it while the session lives.
+    /// Cancelled by its client or with its session; its client can retry it while the session
+    /// lives.
     case cancelled
 
-    /// Whether the task has ended: nothing but its client's retry moves it on, and nothing at all if
-    /// it is completed.
+    /// Whether the task has ended: nothing but its client's retry moves it on, and nothing at all
+    /// if it is completed.
     package var isTerminal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The entry of a call, which the first transaction that changes something for the call takes along.
+/// The entry of a call, which the first transaction that changes something for the call takes
+/// along.
 ///
 /// So the entry and the change are committed together, without a commit of its own, whatever verbs
 /// the call uses.

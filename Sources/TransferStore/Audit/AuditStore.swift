@@ -138,8 +138,8 @@ extension AuditStore {
     /// Returns a page of the entries about a tenant, the newest first.
     ///
     /// No index has the entries of a tenant alone, because each change would write it. A page looks
-    /// through at most ``lookMax`` entries of all tenants, and may hold fewer than `limit`, or none,
-    /// although more follow.
+    /// through at most ``lookMax`` entries of all tenants, and may hold fewer than `limit`, or
+    /// none, although more follow.
     package func entries(
         of tenant: TenantID,
         before position: AuditRecord.Position?,

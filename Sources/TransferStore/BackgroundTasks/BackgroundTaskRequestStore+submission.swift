@@ -43,9 +43,9 @@ extension BackgroundTaskRequestStore {
     /// Submits a request under the new identifier `id`, in place of a pending one of the same task;
     /// `occurrence` is the first time of a request that recurs.
     ///
-    /// With `immediate`, a request that may not wait and what was decided about it, it is launched at
-    /// once or not submitted, and then the pending one stays. With `answer`, it is submitted as the
-    /// draft says, or not, and once under the key of the record.
+    /// With `immediate`, a request that may not wait and what was decided about it, it is launched
+    /// at once or not submitted, and then the pending one stays. With `answer`, it is submitted as
+    /// the draft says, or not, and once under the key of the record.
     package func submitRequest(
         _ request: BackgroundTaskRequest,
         _ id: BackgroundTaskRequestID,
@@ -204,8 +204,8 @@ extension BackgroundTaskRequestStore {
             """
     }
 
-    /// Whether a request that may not wait can be launched under the lock of its client `c`, by what
-    /// was decided before and by the bounds that ``TimerStore/launch(_:under:)`` keeps.
+    /// Whether a request that may not wait can be launched under the lock of its client `c`, by
+    /// what was decided before and by the bounds that ``TimerStore/launch(_:under:)`` keeps.
     private static func mayLaunch(_ request: DueRequest, _ decision: LaunchDecision) -> Query {
         guard decision.isLaunch else { return "false" }
         return """
@@ -230,8 +230,8 @@ extension BackgroundTaskRequestStore {
 
     /// Whether the client `c` of a handler `h` may have another pending request of its kind.
     ///
-    /// Those that were launched do not count. They may be pending again, because a launch that nobody
-    /// accepts is not lost to what was submitted since.
+    /// Those that were launched do not count. They may be pending again, because a launch that
+    /// nobody accepts is not lost to what was submitted since.
     private static let hasRoom: Query = """
         (
             SELECT count(*) FROM background_task_request p
@@ -242,8 +242,8 @@ extension BackgroundTaskRequestStore {
             ELSE \(BackgroundTaskKind.processing.pendingMax) END
         """
 
-    /// Selects the moments of a request that is submitted at `time`, or now, from the handler `h` of
-    /// its client `c`.
+    /// Selects the moments of a request that is submitted at `time`, or now, from the handler `h`
+    /// of its client `c`.
     private static func moments(
         _ request: BackgroundTaskRequest,
         _ occurrence: Date?,

@@ -45,8 +45,8 @@ extension BackgroundTaskRequestStore {
     /// Cancels the request of an identifier, or all requests of a client; runs continue, and those
     /// that nobody accepts are not repeated.
     ///
-    /// - Returns: the number of requests that were cancelled, pending or launched; nil when the tenant
-    ///   has no such client.
+    /// - Returns: the number of requests that were cancelled, pending or launched; nil when the
+    ///   tenant has no such client.
     package func cancelRequests(
         _ identifier: BackgroundTaskIdentifier? = nil,
         of client: ClientID,
@@ -65,8 +65,8 @@ extension BackgroundTaskRequestStore {
         return rows[0].isEmpty ? nil : rows[1].count
     }
 
-    /// Returns the statement that removes the requests `q` of locked clients, with their timers, and
-    /// selects them.
+    /// Returns the statement that removes the requests `q` of locked clients, with their timers,
+    /// and selects them.
     static func cancel(where condition: Query) -> Query {
         """
         WITH gone AS (

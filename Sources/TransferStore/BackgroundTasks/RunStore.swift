@@ -46,8 +46,8 @@ extension RunStore {
 
     /// Selects a page of runs.
     ///
-    /// The first columns are bounded by a range and not by an equality, and the range begins as only
-    /// one index of all runs does: another plan would read all runs of the client.
+    /// The first columns are bounded by a range and not by an equality, and the range begins as
+    /// only one index of all runs does: another plan would read all runs of the client.
     private static func page(
         of owner: Query,
         _ identifier: BackgroundTaskIdentifier?,
@@ -214,8 +214,8 @@ extension RunStore {
         try Self.result(of: try await perform(id, of: tenant, to: assignments))
     }
 
-    /// Performs the statements of a change, of which the second changes the run, and `others` follow
-    /// it.
+    /// Performs the statements of a change, of which the second changes the run, and `others`
+    /// follow it.
     private func perform(
         _ id: BackgroundTaskRunID,
         of tenant: TenantID,

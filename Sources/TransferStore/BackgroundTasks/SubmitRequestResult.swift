@@ -7,7 +7,8 @@ package enum SubmitRequestResult: Sendable {
     case replay(IdempotencyRecord.Response)
     /// The idempotency key belongs to another request.
     case idempotencyMismatch
-    /// The handler is no longer as it was for the draft; nothing was done, and another draft may fit.
+    /// The handler is no longer as it was for the draft; nothing was done, and another draft may
+    /// fit.
     case outdated
     /// The client has registered no handler for the identifier, or may not.
     case notPermitted

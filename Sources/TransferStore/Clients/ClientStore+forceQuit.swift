@@ -120,8 +120,8 @@ extension ClientStore {
     /// Records that a client is running again.
     ///
     /// After a force-quit its sessions accept tasks again, and their pending deliveries become due,
-    /// those of many by ``ResumptionStore/resumeDeliveries()``. A client that was not running is told which of its
-    /// tasks wait for it.
+    /// those of many by ``ResumptionStore/resumeDeliveries()``. A client that was not running is
+    /// told which of its tasks wait for it.
     ///
     /// - Returns: the client as it then is, unchanged when it is being removed, or nil when the
     ///   tenant has none of that name.

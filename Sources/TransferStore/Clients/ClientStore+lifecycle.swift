@@ -108,9 +108,9 @@ extension ClientStore {
 
     /// The CTEs that move locked clients.
     ///
-    /// Expects `target(id, tenant_id, before, assertions_end_at, lifecycle, reason)`; offers `moved`
-    /// and `move_event(client_id, place, kind, subject, details)`. After it the clients' timers have
-    /// to be set.
+    /// Expects `target(id, tenant_id, before, assertions_end_at, lifecycle, reason)`; offers
+    /// `moved` and `move_event(client_id, place, kind, subject, details)`. After it the clients'
+    /// timers have to be set.
     static let moveTargets: Query = """
         moved AS (
             UPDATE client c SET
@@ -216,8 +216,8 @@ extension ClientStore {
 }
 
 extension ClientStore {
-    /// Decides that a client is removed with all it owns: it is force-quit, and its first subscriptions
-    /// end.
+    /// Decides that a client is removed with all it owns: it is force-quit, and its first
+    /// subscriptions end.
     ///
     /// From the commit on it takes nothing new and is not launched again; ``OwnerRemovalStore``
     /// removes the rest. The call may be repeated.

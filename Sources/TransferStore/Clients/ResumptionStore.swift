@@ -2,8 +2,8 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// The deliveries of clients that are launched after a force-quit, of which there may be any number:
-/// sessions are kept long after their end, and each may have many subscriptions.
+/// The deliveries of clients that are launched after a force-quit, of which there may be any
+/// number: sessions are kept long after their end, and each may have many subscriptions.
 package struct ResumptionStore: Sendable {
     let database: Database
 

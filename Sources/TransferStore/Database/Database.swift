@@ -34,9 +34,9 @@ package final class Database: Sendable {
     /// for a claim costs as much as running it.
     ///
     /// A plan that needs a disabled scan has a cost of ten digits. A server that compiles expensive
-    /// statements, as it does by default, would compile each execution. And it would divide a statement
-    /// among processes that read and sort a whole table, because it takes the unknown limit of a page
-    /// for a tenth of all rows.
+    /// statements, as it does by default, would compile each execution. And it would divide a
+    /// statement among processes that read and sort a whole table, because it takes the unknown
+    /// limit of a page for a tenth of all rows.
     package static let serverSettings = [
         "enable_bitmapscan": "off", "enable_seqscan": "off", "jit": "off",
         "max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_generic_plan",

@@ -5,8 +5,9 @@ import TransferSecrets
 /// Seals what is secret in a row before it reaches the database, and opens it again.
 ///
 /// Without a key, values are stored as they are; such values are also read once there is a key,
-/// except the secrets and access tokens of credentials (``requireSealed(_:at:)``). A sealed value says
-/// so itself, in a form that the plain one cannot have, so that neither columns nor statements differ.
+/// except the secrets and access tokens of credentials (``requireSealed(_:at:)``). A sealed value
+/// says so itself, in a form that the plain one cannot have, so that neither columns nor statements
+/// differ.
 struct RowSealer: Sendable {
     /// The column, tenant and row to which a sealed value is bound.
     struct Place {

@@ -15,7 +15,8 @@ struct StoredRow: Sendable {
     }
 
     // Not the functions of `Row`: generic code that is not public is compiled for each type only
-    // within its module, even if it is `@inlinable` (Swift 6.3), and a row of a claim has thirty columns.
+    // within its module, even if it is `@inlinable` (Swift 6.3), and a row of a claim has thirty
+    // columns.
 
     /// Returns the value of a column that is not NULL.
     ///

@@ -15,12 +15,12 @@ extension DeliveryClaim {
         """
     }
 
-    /// The statement that locks the claim's delivery and then its subscription, for a transaction whose
-    /// next statement asks whether that ``isUnchanged``.
+    /// The statement that locks the claim's delivery and then its subscription, for a transaction
+    /// whose next statement asks whether that ``isUnchanged``.
     ///
-    /// A statement sees rows as they were before it waited for a lock. After these there is no wait:
-    /// a change of the subscription is seen, or comes after the whole transaction and meets what that
-    /// has recorded.
+    /// A statement sees rows as they were before it waited for a lock. After these there is no
+    /// wait: a change of the subscription is seen, or comes after the whole transaction and meets
+    /// what that has recorded.
     var lock: Query {
         """
         SELECT 1 FROM delivery d JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])

@@ -193,8 +193,8 @@ extension DeliveryStore {
 
     /// Returns the statement that stores restarts, those that go on already from the beginning.
     ///
-    /// `rows` selects the subscriptions, and whether messages that wait for their acknowledgement are
-    /// sent again too.
+    /// `rows` selects the subscriptions, and whether messages that wait for their acknowledgement
+    /// are sent again too.
     static func storeRestart(_ rows: Query) -> Query {
         """
         INSERT INTO delivery_restart AS r (subscription_id, tenant_id, includes_awaited)

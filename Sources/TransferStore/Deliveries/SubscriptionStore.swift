@@ -11,8 +11,8 @@ package struct SubscriptionStore: Sendable {
 }
 
 extension SubscriptionStore {
-    /// Stores a subscription, which receives the events written from now on: also those of statements
-    /// that have begun before and wait for a session's counters.
+    /// Stores a subscription, which receives the events written from now on: also those of
+    /// statements that have begun before and wait for a session's counters.
     package func createSubscription(
         _ subscription: Subscription,
         secret: SigningSecret,
@@ -134,8 +134,8 @@ extension SubscriptionStore {
         let isNewStart = change.isEnabled == true || change.url != nil
         let isRestart = isNewStart || change.throttlesWakeUps == false || change.filter != nil
         let rows = try await database.run([
-            // Who counts a failure holds the row too: the next statement sees what was counted, or the
-            // failure is found to be one of the subscription as it was.
+            // Who counts a failure holds the row too: the next statement sees what was counted, or
+            // the failure is found to be one of the subscription as it was.
             Self.lock(id, of: tenant),
             """
             WITH changed AS (

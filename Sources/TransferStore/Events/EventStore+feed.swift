@@ -62,8 +62,8 @@ extension EventStore {
     /// Returns the events at the `limit` positions behind `position` in the feed of a tenant.
     ///
     /// The page ends earlier if the client strings of its events reach `bytesMax`. Positions whose
-    /// events are gone, with an ephemeral session or in the last week of their retention, are passed
-    /// over.
+    /// events are gone, with an ephemeral session or in the last week of their retention, are
+    /// passed over.
     package func feed(
         of tenant: TenantID,
         after position: Int64,
@@ -116,8 +116,8 @@ extension EventStore {
         )
     }
 
-    /// Returns the query for the positions `first` to `last` without a gap that a page has at least,
-    /// and for the `newest` one.
+    /// Returns the query for the positions `first` to `last` without a gap that a page has at
+    /// least, and for the `newest` one.
     private static func selectFeedSpan(
         of tenant: TenantID,
         after position: Int64,

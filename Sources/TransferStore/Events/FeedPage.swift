@@ -6,7 +6,8 @@ package struct FeedPage: Sendable {
     package let events: [PositionedEvent]
     /// The places of those that this release cannot read.
     package let unreadable: [EventPlace]
-    /// The position behind which the next page begins; nil if the next positions are kept no longer.
+    /// The position behind which the next page begins; nil if the next positions are kept no
+    /// longer.
     package let through: Int64?
     /// The oldest kept position behind the one asked for, or the next one if none is kept.
     package let oldest: Int64

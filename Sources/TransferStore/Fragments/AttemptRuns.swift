@@ -2,8 +2,8 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// SQL for attempts that one claim began: rows of `attempt_run`, each with attempts of which nothing
-/// differs but the fence and the last bits of the task's identifier.
+/// SQL for attempts that one claim began: rows of `attempt_run`, each with attempts of which
+/// nothing differs but the fence and the last bits of the task's identifier.
 ///
 /// Rows of `attempt_run` are locked before rows of `attempt`, and in the order of their fences.
 enum AttemptRuns {
@@ -47,7 +47,8 @@ enum AttemptRuns {
         """
         SELECT q.session_id, q.host_key, (q.attempt + 1)::smallint AS number,
             coalesce(q.began_at, statement_timestamp()) AS began_at, q.block,
-            -- A copy, for the queue's may be compressed, and each look at an element would undo that.
+            -- A copy, for the queue's may be compressed, and each look at an element would undo
+            -- that.
             q.task_ids[:] AS task_ids,
             q.last_task_id, get_byte(uuid_send(q.task_ids[1]), 15) AS first_byte,
             \(first.rawValue) + sum(cardinality(q.task_ids)) OVER in_order
@@ -65,8 +66,8 @@ enum AttemptRuns {
         """
     }
 
-    /// The statement that stores the attempts of a CTE `run` of ``number(_:from:)``, without those of a
-    /// CTE `part`, `(fence)`.
+    /// The statement that stores the attempts of a CTE `run` of ``number(_:from:)``, without those
+    /// of a CTE `part`, `(fence)`.
     static let insert: Query = """
         INSERT INTO attempt_run (
             first_fence, session_id, host_key, number, began_at, block, task_ids, gone)
@@ -127,8 +128,8 @@ enum AttemptRuns {
             task_id, fence, worker, number, session_id, host_key, started_at, began_at)
         """
 
-    /// Returns the statement that gives attempts rows of their own, so that these can be changed; it
-    /// comes before any other statement of its transaction that locks an attempt.
+    /// Returns the statement that gives attempts rows of their own, so that these can be changed;
+    /// it comes before any other statement of its transaction that locks an attempt.
     static func separate(_ tasks: [TaskID], _ fences: [Fence]) -> Query {
         let (tasks, fences) = (tasks.map(\.uuid), fences.map(\.rawValue))
         let groups = FenceRuns.Groups(tasks, fences)

@@ -6,8 +6,8 @@ import TransferModel
 extension EventRuns {
     /// The CTEs that number and write events in clients' own logs, and make their deliveries due.
     ///
-    /// Expects `happening(client_id, place, kind, subject, details)` and that the rows of the clients
-    /// are locked; offers `numbered(client_id, subject, kind, sequence)`.
+    /// Expects `happening(client_id, place, kind, subject, details)` and that the rows of the
+    /// clients are locked; offers `numbered(client_id, subject, kind, sequence)`.
     static let recordClientEvents: Query = """
         change AS (
             SELECT client_id, count(*) AS events FROM happening GROUP BY client_id

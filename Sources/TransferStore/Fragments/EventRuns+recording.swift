@@ -78,8 +78,8 @@ extension EventRuns {
 
     /// The CTEs that change the counters of sessions.
     ///
-    /// Expects `change(session_id, events, ended, asks, is_heard_of, completed, failed, cancelled)`;
-    /// offers `counter`.
+    /// Expects `change(session_id, events, ended, asks, is_heard_of, completed, failed,
+    /// cancelled)`; offers `counter`.
     static let countChanges: Query = """
         -- Every statement locks in this order: two flushes over the same sessions never deadlock.
         -- The counters' decisions are made from values read under their lock.

@@ -25,10 +25,10 @@ enum Feed {
 
     /// The CTEs that add to the feed what is new in logs.
     ///
-    /// A log's counter tells its newest event, the row of `feed_session` the newest one in the feed.
-    /// That row's lock gives each event one position, and the lock of the tenant's end, held until
-    /// the commit, makes positions appear in their order. Logs are locked before tenants, both in
-    /// the order of their keys, so that two such statements never deadlock.
+    /// A log's counter tells its newest event, the row of `feed_session` the newest one in the
+    /// feed. That row's lock gives each event one position, and the lock of the tenant's end, held
+    /// until the commit, makes positions appear in their order. Logs are locked before tenants,
+    /// both in the order of their keys, so that two such statements never deadlock.
     ///
     /// Expects `news(tenant_id, session_id)`, each log once; offers `feed_end(tenant_id,
     /// last_position)` for tenants with new positions.
@@ -94,8 +94,8 @@ enum Feed {
         )
         """
 
-    /// Returns the query for the first rows of a tenant's feed behind `position`, at most as many as
-    /// a page of `limit` events can need.
+    /// Returns the query for the first rows of a tenant's feed behind `position`, at most as many
+    /// as a page of `limit` events can need.
     static func selectRows(of tenant: Query, after position: Query, limit: Query) -> Query {
         """
         SELECT x.first_position, x.last_position, x.session_id, x.first_sequence,

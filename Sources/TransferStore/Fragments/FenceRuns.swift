@@ -2,12 +2,12 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// SQL for a table of runs: rows that each have several tasks of one worker, whose fences follow each
-/// other and whose identifiers differ in their last seven bits alone.
+/// SQL for a table of runs: rows that each have several tasks of one worker, whose fences follow
+/// each other and whose identifiers differ in their last seven bits alone.
 ///
-/// A bit in `gone` tells that a task has left its row, or was never there. Fences of different rows do
-/// not overlap, so that a fence tells the row and the place in it. Two statements that take tasks out
-/// of the same row follow each other, and each sees what the other has left.
+/// A bit in `gone` tells that a task has left its row, or was never there. Fences of different rows
+/// do not overlap, so that a fence tells the row and the place in it. Two statements that take
+/// tasks out of the same row follow each other, and each sees what the other has left.
 struct FenceRuns {
     /// The name of the table, whose key is `first_fence`.
     let table: Query
@@ -41,8 +41,8 @@ struct FenceRuns {
         /// The group of each task, from 1.
         private(set) var numbers: [Int32] = []
 
-        /// Groups tasks in one block with fences that differ as their identifiers do, or, if there is a
-        /// `length`, that follow each other up to the next multiple of it.
+        /// Groups tasks in one block with fences that differ as their identifiers do, or, if there
+        /// is a `length`, that follow each other up to the next multiple of it.
         init(_ tasks: [UUID], _ fences: [Int64], length: Int? = nil) {
             for index in tasks.indices {
                 if index == 0 || !tasks[index].isInBlock(of: tasks[index - 1])
@@ -70,8 +70,8 @@ struct FenceRuns {
         }
     }
 
-    /// The CTEs of ``take(_:if:)`` for the items of a CTE `item`, `(task_id, fence, run_group, …)`, that
-    /// meet `condition`, where such an item `c` and its row `r` meet `rowCondition`.
+    /// The CTEs of ``take(_:if:)`` for the items of a CTE `item`, `(task_id, fence, run_group, …)`,
+    /// that meet `condition`, where such an item `c` and its row `r` meet `rowCondition`.
     ///
     /// One look finds the row of a group. An item that is not in it is looked for by itself.
     func takeItems(
@@ -119,8 +119,8 @@ struct FenceRuns {
         """
     }
 
-    /// Returns the query for `columns` of the row `r` that holds a task `t`, at `r.place_in_run` from
-    /// 0; no row if none does.
+    /// Returns the query for `columns` of the row `r` that holds a task `t`, at `r.place_in_run`
+    /// from 0; no row if none does.
     func find(_ columns: Query) -> Query {
         """
         SELECT \(columns) FROM (
@@ -132,9 +132,9 @@ struct FenceRuns {
         """
     }
 
-    /// The CTEs that take the tasks that `chosen` selects,
-    /// `(task_id, fence, first_fence, place_in_run, …)`, out of their rows, where such a `c` and its
-    /// row `r` meet `condition`; they offer `from_…`: what was selected with ``columns``.
+    /// The CTEs that take the tasks that `chosen` selects, `(task_id, fence, first_fence,
+    /// place_in_run, …)`, out of their rows, where such a `c` and its row `r` meet `condition`;
+    /// they offer `from_…`: what was selected with ``columns``.
     func take(_ chosen: Query, if condition: Query = "true") -> Query {
         """
         chosen_of_\(stem) AS MATERIALIZED (\(chosen)),
@@ -159,8 +159,8 @@ struct FenceRuns {
         """
     }
 
-    /// The CTEs that give rows the bits of `changed`, `(first_fence, gone)`, and remove those of which
-    /// nothing is left.
+    /// The CTEs that give rows the bits of `changed`, `(first_fence, gone)`, and remove those of
+    /// which nothing is left.
     func cut(_ changed: Query) -> Query {
         """
         cut_\(stem) AS MATERIALIZED (\(changed)),

@@ -1,7 +1,7 @@
 import Postgres
 
-/// Tasks of a statement in spans, in the order of their fences: those of a span have fences that follow
-/// each other, so that a row of ``FenceRuns`` has whole stretches of it.
+/// Tasks of a statement in spans, in the order of their fences: those of a span have fences that
+/// follow each other, so that a row of ``FenceRuns`` has whole stretches of it.
 struct FenceSpans {
     /// The fence of the first task of each span.
     private(set) var fences: [Int64] = []
@@ -9,8 +9,8 @@ struct FenceSpans {
     private(set) var lows: [Int32] = []
     private(set) var highs: [Int32] = []
 
-    /// Makes spans of the tasks with these fences that are `included`, each by itself if they are to be
-    /// `apart`.
+    /// Makes spans of the tasks with these fences that are `included`, each by itself if they are
+    /// to be `apart`.
     ///
     /// - Parameters:
     ///   - fences: the fences of all tasks in the arguments, in their order.
@@ -53,12 +53,12 @@ struct FenceSpans {
 }
 
 extension FenceRuns {
-    /// The CTEs that take the tasks of `spans` out of their rows, in stretches: those of a span that
-    /// are in one row.
+    /// The CTEs that take the tasks of `spans` out of their rows, in stretches: those of a span
+    /// that are in one row.
     ///
-    /// A stretch `x` is taken as a whole, or not at all if one of its tasks has left the row. They offer
-    /// `from_…`, `(low, high)` and `columns` of its row `r`, in which it begins at `x.place`, from 1,
-    /// where both meet `condition`. `tasks` is the query for the array of all identifiers.
+    /// A stretch `x` is taken as a whole, or not at all if one of its tasks has left the row. They
+    /// offer `from_…`, `(low, high)` and `columns` of its row `r`, in which it begins at `x.place`,
+    /// from 1, where both meet `condition`. `tasks` is the query for the array of all identifiers.
     func take(
         _ spans: FenceSpans,
         of tasks: Query,
@@ -89,12 +89,12 @@ extension FenceRuns {
         """
     }
 
-    /// The statement that locks every row that has tasks of `spans`, for a transaction in which more
-    /// than one statement takes some of them.
+    /// The statement that locks every row that has tasks of `spans`, for a transaction in which
+    /// more than one statement takes some of them.
     func lock(_ spans: FenceSpans) -> Query { "SELECT FROM \(locked(spans))" }
 
-    /// Joins the `spans` `s` with the rows `r` that have tasks of them, which it locks in the order of
-    /// their fences, as the spans are.
+    /// Joins the `spans` `s` with the rows `r` that have tasks of them, which it locks in the order
+    /// of their fences, as the spans are.
     private func locked(_ spans: FenceSpans) -> Query {
         """
         unnest(\(spans.fences), \(spans.lows), \(spans.highs)) AS s (fence, low, high)

@@ -80,8 +80,8 @@ enum Fragment {
 
     /// Returns the query for `columns` of the living subscriptions `b` to a session `s`.
     ///
-    /// It makes three look-ups, however many subscriptions the tenant has for other sessions, as the
-    /// function `subscriptions_to` does.
+    /// It makes three look-ups, however many subscriptions the tenant has for other sessions, as
+    /// the function `subscriptions_to` does.
     static func selectSubscriptions(_ columns: Query) -> Query {
         """
         SELECT \(columns) FROM subscription b

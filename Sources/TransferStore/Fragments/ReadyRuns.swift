@@ -4,8 +4,8 @@ import TransferModel
 /// SQL for the queue: rows of `ready_run`, each with runnable tasks whose identifiers follow each
 /// other and differ in their last seven bits alone.
 ///
-/// So a run has at most 128 tasks, with which its row is a quarter of a page, and what is claimed of
-/// it becomes one of ``AttemptRuns``.
+/// So a run has at most 128 tasks, with which its row is a quarter of a page, and what is claimed
+/// of it becomes one of ``AttemptRuns``.
 enum ReadyRuns {
     /// Returns the query for `columns` of the run `r` that holds a task `t`; no row unless the task
     /// is queued.
@@ -103,9 +103,9 @@ enum ReadyRuns {
     /// The CTEs that take the tasks of `target(id, host_key, session_id, priority_rank)` out of the
     /// queue, whatever rank their runs have; they offer `from_ready(task_id, attempt, began_at)`.
     ///
-    /// What is left of their runs becomes runs of its own, of the same rank. Two statements that take
-    /// tasks out of the same run find it only once: ``lock(of:)`` comes first, unless the statement is
-    /// repeated until no task is left.
+    /// What is left of their runs becomes runs of its own, of the same rank. Two statements that
+    /// take tasks out of the same run find it only once: ``lock(of:)`` comes first, unless the
+    /// statement is repeated until no task is left.
     static let take: Query = """
         opened AS (
             DELETE FROM ready_run x WHERE x.ctid = ANY (ARRAY(

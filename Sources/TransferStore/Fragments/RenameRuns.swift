@@ -1,11 +1,11 @@
 import Postgres
 import TransferModel
 
-/// SQL for pending renames that one transaction began: rows of `rename_run`, each with those of attempts
-/// that had one row.
+/// SQL for pending renames that one transaction began: rows of `rename_run`, each with those of
+/// attempts that had one row.
 ///
-/// Rows of `rename_run` are locked after those of attempts, and in the order of their fences. The view
-/// `pending_rename` has every rename by itself.
+/// Rows of `rename_run` are locked after those of attempts, and in the order of their fences. The
+/// view `pending_rename` has every rename by itself.
 enum RenameRuns {
     /// The table; a row with so many mostly fits into a page as it is.
     static let runs = FenceRuns(
@@ -29,8 +29,9 @@ enum RenameRuns {
             gone)
         """
 
-    /// The statement that stores the pending renames of a CTE `moved`, `(low, high, number, session_id,
-    /// started_at, resumed_at_offset)`, of which a row `given` has what differs, in arrays.
+    /// The statement that stores the pending renames of a CTE `moved`, `(low, high, number,
+    /// session_id, started_at, resumed_at_offset)`, of which a row `given` has what differs, in
+    /// arrays.
     ///
     /// Those from the place `low` to the place `high` in these get one row.
     static let insert: Query = """
@@ -65,8 +66,8 @@ enum RenameRuns {
         """
     )
 
-    /// The CTEs that take the pending renames of workers that are not registered, of at most `count`
-    /// tasks, if `condition` is met; they offer `taken`, as the view `pending_rename`.
+    /// The CTEs that take the pending renames of workers that are not registered, of at most
+    /// `count` tasks, if `condition` is met; they offer `taken`, as the view `pending_rename`.
     ///
     /// Each gets a row of its own and a new fence, from `first` on.
     static func takeOrphans(count: Int, from first: Int64, if condition: Query) -> Query {

@@ -31,7 +31,8 @@ package struct Migrator: Sendable {
     private let migrations: [Migration]
     private let logger: Logger
 
-    /// Migrations of the versions before the first release, by which their databases are recognized.
+    /// Migrations of the versions before the first release, by which their databases are
+    /// recognized.
     static let developmentNames: Set = ["0001_sessions_and_tasks", "0012_service_role"]
     /// The start of the first line of a migration that an older program may run beside.
     static let floorMark = "-- runs beside: "

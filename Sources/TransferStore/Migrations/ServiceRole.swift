@@ -12,8 +12,8 @@ package struct ServiceRole: Sendable {
 }
 
 extension ServiceRole {
-    /// Makes the role unless it exists, for a cluster in which nobody else makes roles; `connection` is
-    /// a superuser's.
+    /// Makes the role unless it exists, for a cluster in which nobody else makes roles;
+    /// `connection` is a superuser's.
     package func create(_ connection: Connection) async throws(PostgresError) {
         let rows = try await connection.execute(
             "SELECT to_regrole(quote_ident(\(name))) IS NULL AS is_missing"

@@ -3,8 +3,8 @@ import TransferModel
 
 /// A statement that ends attempts or begins their renames, or does so for some of them.
 ///
-/// It answers with the stretches of its arguments that it has changed, `(low, high)`: the places of the
-/// first and of the last, from 1.
+/// It answers with the stretches of its arguments that it has changed, `(low, high)`: the places of
+/// the first and of the last, from 1.
 struct AttemptChange {
     /// The tasks of the arguments, in their order.
     let tasks: [TaskID]

@@ -4,11 +4,11 @@ import TransferModel
 extension CompletionStore {
     /// Returns the statement for ends that write nothing but an outcome and its events.
     ///
-    /// It ends those whose fence is found in a run, whole stretches only: an attempt in a run has left
-    /// no part. ``attemptEnd(of:)`` decides about the others.
+    /// It ends those whose fence is found in a run, whole stretches only: an attempt in a run has
+    /// left no part. ``attemptEnd(of:)`` decides about the others.
     ///
-    /// Of an attempt with a row of its own this statement could not tell: while it waits for that row,
-    /// a checkpoint may store a part that it does not see.
+    /// Of an attempt with a row of its own this statement could not tell: while it waits for that
+    /// row, a checkpoint may store a part that it does not see.
     static func plainEnd(
         of attemptEnds: [AttemptEnd],
         _ columns: PlainEndColumns
@@ -35,7 +35,8 @@ extension CompletionStore {
                 \(columns.renames.isEmpty ? "" : andRenames)
                 ORDER BY low
             ),
-            -- The tasks of a session that ended alike: what its events, counters and counts are made of.
+            -- The tasks of a session that ended alike: what its events, counters and counts are
+            -- made of.
             run AS MATERIALIZED (
                 SELECT session_id, outcome IN ('completed', 'fetched') AS is_download,
                     CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END

@@ -46,8 +46,8 @@ extension CompletionStore {
         return found
     }
 
-    /// Returns the statement for new pending renames, each of which is looked for by itself if they are
-    /// taken `apart`.
+    /// Returns the statement for new pending renames, each of which is looked for by itself if they
+    /// are taken `apart`.
     static func pendingRename(
         of pendingRenames: [PendingRename],
         apart: Bool = false
@@ -94,7 +94,8 @@ extension CompletionStore {
     }
 
     /// The CTEs that take the attempts with rows of their own, of `count` tasks and those that no
-    /// `from_run` has, out of these; they offer `from_row`, of stretches of one, and expect `given`.
+    /// `from_run` has, out of these; they offer `from_row`, of stretches of one, and expect
+    /// `given`.
     private static func fromRow(of count: Int) -> Query {
         """
         from_row AS MATERIALIZED (

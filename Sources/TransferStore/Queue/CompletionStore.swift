@@ -62,13 +62,15 @@ extension CompletionStore {
 
     /// Runs statements in one transaction.
     ///
-    /// What they have not found is looked for `again`, task by task. It may be a part of a stretch that
-    /// is not whole. Or its attempt got a row of its own while a statement waited for its run, and is
-    /// in neither for that statement, which sees rows as they were when it began. So the second time
-    /// the runs are locked by a statement before; an attempt never goes back into a run.
+    /// What they have not found is looked for `again`, task by task. It may be a part of a stretch
+    /// that is not whole. Or its attempt got a row of its own while a statement waited for its run,
+    /// and is in neither for that statement, which sees rows as they were when it began. So the
+    /// second time the runs are locked by a statement before; an attempt never goes back into a
+    /// run.
     ///
-    /// For the same reason a statement that looks for parts is preceded by the locks of all attempts
-    /// that it may end: a checkpoint that it would have waited for has stored its part by then.
+    /// For the same reason a statement that looks for parts is preceded by the locks of all
+    /// attempts that it may end: a checkpoint that it would have waited for has stored its part by
+    /// then.
     ///
     /// - Returns: the tasks whose attempts they changed.
     private func run(

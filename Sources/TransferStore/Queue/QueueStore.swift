@@ -225,8 +225,8 @@ extension QueueStore {
 
     /// The query for the tasks of a claim, from `run` and `part`.
     ///
-    /// A run's tasks lie together in the index, and their identifiers differ by one from each to the
-    /// next: so one look-up finds all of them, and its last byte tells the place of each.
+    /// A run's tasks lie together in the index, and their identifiers differ by one from each to
+    /// the next: so one look-up finds all of them, and its last byte tells the place of each.
     private static let selectTasksOfRuns: Query = """
         SELECT \(columns(ofFence: "r.first_fence + p.place - 1", run: "r", part: "x"))
         FROM run r
@@ -237,8 +237,8 @@ extension QueueStore {
         CROSS JOIN LATERAL (
             SELECT get_byte(uuid_send(t.id), 15) - r.first_byte + 1 AS place
         ) p
-        -- Nothing is looked for where the run has none. A join would hash the tasks of each run, and
-        -- give them in the order of their hashes.
+        -- Nothing is looked for where the run has none. A join would hash the tasks of each run,
+        -- and give them in the order of their hashes.
         LEFT JOIN LATERAL (
             SELECT * FROM part y WHERE r.has_parts AND y.task_id = t.id LIMIT 1
         ) x ON true

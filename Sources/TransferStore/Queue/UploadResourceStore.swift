@@ -9,7 +9,8 @@ package struct UploadResourceStore: Sendable {
 }
 
 extension UploadResourceStore {
-    /// Stores the resource that an origin has named to a running attempt, in place of an earlier one.
+    /// Stores the resource that an origin has named to a running attempt, in place of an earlier
+    /// one.
     ///
     /// - Returns: false for a stale fence, which changes nothing.
     package func keep(

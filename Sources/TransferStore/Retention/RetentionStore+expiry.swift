@@ -129,8 +129,8 @@ extension RetentionStore {
         )
     }
 
-    /// Returns the query for a copy of a task's result that has not ended, and was submitted within the
-    /// time.
+    /// Returns the query for a copy of a task's result that has not ended, and was submitted within
+    /// the time.
     private static func holdingCopy(
         of task: Query,
         within time: Duration,
@@ -266,8 +266,8 @@ extension RetentionStore {
         )
     }
 
-    /// Gives up a batch of resume data that was unused for as long as its task was kept; what failed
-    /// tasks left for themselves goes with them.
+    /// Gives up a batch of resume data that was unused for as long as its task was kept; what
+    /// failed tasks left for themselves goes with them.
     ///
     /// - Returns: the number given up; their files are then ``PartStore/abandonedParts(after:)``.
     package func expireResumeData(

@@ -252,7 +252,8 @@ extension SessionStore {
         \(CountStore.joinCountsOfSession)
         """
 
-    /// Returns the number of outstanding tasks of sessions; sessions that do not exist are left out.
+    /// Returns the number of outstanding tasks of sessions; sessions that do not exist are left
+    /// out.
     package func outstanding(
         of sessions: [SessionID]
     ) async throws(StoreError) -> [SessionID: Int64] {

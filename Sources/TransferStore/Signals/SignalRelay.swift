@@ -140,8 +140,9 @@ package final class SignalRelay: Sendable {
     /// Sends what is pending upon each wake-up, until the connection has ended or the task is
     /// cancelled.
     ///
-    /// What the server refuses, as it does where the role may not notify, is sent again after growing
-    /// pauses. Another connection would change nothing, and this one still hears the others.
+    /// What the server refuses, as it does where the role may not notify, is sent again after
+    /// growing pauses. Another connection would change nothing, and this one still hears the
+    /// others.
     private func send(
         over connection: Connection,
         upon wakeups: AsyncStream<Void>,

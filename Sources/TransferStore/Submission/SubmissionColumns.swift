@@ -201,7 +201,8 @@ extension TaskSubmission {
         }
     }
 
-    /// Whether this task can be next to `other` in a run of the queue, and no other task between them.
+    /// Whether this task can be next to `other` in a run of the queue, and no other task between
+    /// them.
     fileprivate func follows(_ other: TaskSubmission) -> Bool {
         hostKey == other.hostKey && priority == other.priority && id.uuid.follows(other.id.uuid)
             && id.uuid.isInBlock(of: other.id.uuid)

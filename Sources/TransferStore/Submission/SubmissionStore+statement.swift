@@ -189,8 +189,8 @@ extension SubmissionStore {
             """
     }
 
-    /// Returns the join of items with the row of `counter` for their batch; without a condition where
-    /// that is the only one, for else each of a thousand items may go into a hash table.
+    /// Returns the join of items with the row of `counter` for their batch; without a condition
+    /// where that is the only one, for else each of a thousand items may go into a hash table.
     private static func withCounter(_ columns: SubmissionColumns) -> Query {
         columns.batches.isEmpty ? "CROSS JOIN counter c" : "JOIN counter c USING (batch)"
     }

@@ -50,8 +50,8 @@ extension CountStore {
         """
     }
 
-    /// Adds a batch of moves to the counts, which does not change the sums that readers see, and the
-    /// events of their sessions to the feeds.
+    /// Adds a batch of moves to the counts, which does not change the sums that readers see, and
+    /// the events of their sessions to the feeds.
     ///
     /// - Returns: the number of folded moves; zero also while another instance folds.
     package func foldMoves() async throws(StoreError) -> Int {

@@ -37,8 +37,8 @@ extension AnswerStore {
         do throws(StoreError) { _ = try await continueTasks(of: answer) } catch {}
     }
 
-    /// Lets a page of tasks continue, those that have waited longest, and removes the answer with the
-    /// last; does nothing while another instance does this.
+    /// Lets a page of tasks continue, those that have waited longest, and removes the answer with
+    /// the last; does nothing while another instance does this.
     ///
     /// - Returns: how many tasks continue.
     private func continueTasks(of answer: UUID) async throws(StoreError) -> Int {
@@ -227,8 +227,8 @@ extension AnswerStore {
         """
     }
 
-    /// Orders the rest of a transaction that changes a named credential against the questions of the
-    /// tenant's tasks.
+    /// Orders the rest of a transaction that changes a named credential against the questions of
+    /// the tenant's tasks.
     static func lockQuestions(of tenant: TenantID) -> Query {
         """
         SELECT pg_advisory_xact_lock(

@@ -106,8 +106,8 @@ extension CancellationStore {
             WHERE c.session_id = \(id) AND p.session_id = c.session_id
                 AND NOT \(Self.isAnyBehind) AND \(Self.isAnyLeft) AND \(isElected)
             """,
-            // Under the lock: a force-quit or an end that comes beside this is seen here, or stores a
-            // cancellation of its own afterwards.
+            // Under the lock: a force-quit or an end that comes beside this is seen here, or stores
+            // a cancellation of its own afterwards.
             """
             WITH finished AS MATERIALIZED (
                 SELECT p.session_id FROM session_progress p

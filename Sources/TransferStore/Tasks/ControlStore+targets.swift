@@ -40,8 +40,8 @@ extension ControlStore {
         \(Fragment.wake)
         """
 
-    /// Moves the suspended tasks of `target` whose row `h` in `held` meets `condition` to where they
-    /// wait for their turn.
+    /// Moves the suspended tasks of `target` whose row `h` in `held` meets `condition` to where
+    /// they wait for their turn.
     static func resumeTargets(if condition: Query) -> Query {
         """
         from_held AS (
@@ -101,8 +101,8 @@ extension ControlStore {
         )
         """
 
-    /// Takes the questions of `target`, after the counters of their session, as whoever answers them
-    /// does, but not before its attempts, whose ends lock those before the counters.
+    /// Takes the questions of `target`, after the counters of their session, as whoever answers
+    /// them does, but not before its attempts, whose ends lock those before the counters.
     private static let fromAsked: Query = """
         asked_counter AS MATERIALIZED (
             SELECT p.session_id FROM session_progress p

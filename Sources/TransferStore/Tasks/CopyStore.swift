@@ -10,7 +10,8 @@ package struct CopyStore: Sendable {
 }
 
 extension CopyStore {
-    /// Returns those of `tasks` that are completed downloads of the tenant and whose results are kept.
+    /// Returns those of `tasks` that are completed downloads of the tenant and whose results are
+    /// kept.
     package func keptResults(
         of tasks: [TaskID],
         tenant: TenantID
@@ -39,8 +40,8 @@ extension CopyStore {
         return claims
     }
 
-    /// Returns the query for the kept results among those of `tasks`, each of the tenant at the same
-    /// place, counted from 1.
+    /// Returns the query for the kept results among those of `tasks`, each of the tenant at the
+    /// same place, counted from 1.
     ///
     /// A row that names no file counts as one whose result is gone: read, it would hold up every
     /// other copy of the claim.

@@ -16,8 +16,8 @@ extension QuestionStore {
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
     ///
     /// What earlier attempts have received or sent belongs to the URL of their request: with
-    /// another one the task starts over. A task that must not be done twice does so too, because its
-    /// client has asked for the other request, as with a retry.
+    /// another one the task starts over. A task that must not be done twice does so too, because
+    /// its client has asked for the other request, as with a retry.
     package func beginTask(
         tenant: TenantID,
         id: TaskID,

@@ -119,9 +119,9 @@ extension OwnerRemovalStore {
 
     /// Removes a page of what belongs to an owner, one instance at a time.
     ///
-    /// Subscriptions end first, so that nobody is told of the end of the sessions. These follow, and
-    /// their tasks are cancelled and erased as those of ephemeral sessions are; the rest is last.
-    /// Nothing is remembered between two pages: each finds what is left.
+    /// Subscriptions end first, so that nobody is told of the end of the sessions. These follow,
+    /// and their tasks are cancelled and erased as those of ephemeral sessions are; the rest is
+    /// last. Nothing is remembered between two pages: each finds what is left.
     package func advanceRemoval(of owner: RemovedOwner) async throws(StoreError) -> Rest {
         guard try await endSubscriptions(of: owner) < Self.subscriptionsMax else { return .more }
         try await endSessions(of: owner)
@@ -160,11 +160,11 @@ extension OwnerRemovalStore {
         return try await database.run(ends)[0].affectedCount
     }
 
-    /// Returns the statement that ends up to ``subscriptionsMax`` of the subscriptions `b` that meet
-    /// `condition`, which names their tenant.
+    /// Returns the statement that ends up to ``subscriptionsMax`` of the subscriptions `b` that
+    /// meet `condition`, which names their tenant.
     ///
-    /// They count as deleted since ever, also those that were deleted before, and so they are removed
-    /// before all others: nobody asks for their logs any more.
+    /// They count as deleted since ever, also those that were deleted before, and so they are
+    /// removed before all others: nobody asks for their logs any more.
     static func endSubscriptions(where condition: Query) -> Query {
         """
         UPDATE subscription SET deleted_at = '-infinity' WHERE id = ANY (ARRAY(
@@ -249,8 +249,8 @@ extension OwnerRemovalStore {
         """
     }
 
-    /// Returns the statement that gives ended sessions to the erasure, which waits for no subscriber
-    /// of theirs.
+    /// Returns the statement that gives ended sessions to the erasure, which waits for no
+    /// subscriber of theirs.
     private func eraseSessions(of owner: RemovedOwner) -> Query {
         """
         WITH \(chosen(of: owner)),

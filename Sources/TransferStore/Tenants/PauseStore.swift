@@ -72,8 +72,8 @@ extension PauseStore {
 
 /// Parts of statements that heed pauses.
 extension PauseStore {
-    /// Whether a row is a pause, in words by which the table is read in the order of its key: without
-    /// an index a plan would have a cost beside which no other counts.
+    /// Whether a row is a pause, in words by which the table is read in the order of its key:
+    /// without an index a plan would have a cost beside which no other counts.
     static let isAPause: Query = "id > \(UUID.zero)"
 
     /// Whether a row is the pause of a scope by one of its authors.

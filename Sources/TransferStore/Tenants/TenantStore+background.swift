@@ -9,8 +9,8 @@ extension TenantStore {
         try Self.settings(try await database.run(Self.select(tenant)))
     }
 
-    /// Changes the tenant's settings for background work, if `condition` is met; assertions and runs
-    /// that have begun keep their time.
+    /// Changes the tenant's settings for background work, if `condition` is met; assertions and
+    /// runs that have begun keep their time.
     ///
     /// - Returns: the settings after the change; nil if the condition is not met.
     package func changeBackgroundSettings(

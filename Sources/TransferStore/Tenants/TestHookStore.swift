@@ -18,11 +18,11 @@ extension TestHookStore {
         case unknownTask
     }
 
-    /// Makes the moment come until which a task waits, for whatever it is; one that does not wait is
-    /// left as it is.
+    /// Makes the moment come until which a task waits, for whatever it is; one that does not wait
+    /// is left as it is.
     ///
-    /// What follows is what follows when the time is over, and whoever carries it out looks for that
-    /// often enough.
+    /// What follows is what follows when the time is over, and whoever carries it out looks for
+    /// that often enough.
     package func endWait(of id: TaskID, tenant: TenantID) async throws(StoreError) {
         _ = try await database.run(
             """
@@ -88,8 +88,8 @@ extension TestHookStore {
         return failures
     }
 
-    /// Returns the statement that removes what was wanted of tasks that are removed before it, in the
-    /// same transaction.
+    /// Returns the statement that removes what was wanted of tasks that are removed before it, in
+    /// the same transaction.
     static func forgetFailures(of tasks: [UUID]) -> Query {
         "DELETE FROM test_failure WHERE task_id = ANY (\(tasks))"
     }

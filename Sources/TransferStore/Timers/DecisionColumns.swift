@@ -14,8 +14,8 @@ struct DecisionColumns {
     var looks: [Date?] = []
     var reasons: [String?] = []
 
-    /// The time after which a request is looked at again that waits for somebody's word, should that
-    /// come just while the decision to wait is made.
+    /// The time after which a request is looked at again that waits for somebody's word, should
+    /// that come just while the decision to wait is made.
     static let lookInterval: Duration = .seconds(60)
 
     init(_ decisions: [(request: DueRequest, decision: LaunchDecision)]) {

@@ -34,8 +34,8 @@ extension TimerStore {
         return requests
     }
 
-    /// Returns a request that may not wait as it would be if it were submitted and due now; nil when
-    /// the tenant has no such client.
+    /// Returns a request that may not wait as it would be if it were submitted and due now; nil
+    /// when the tenant has no such client.
     package func immediateRequest(
         _ request: BackgroundTaskRequest,
         _ id: BackgroundTaskRequestID,
@@ -231,7 +231,8 @@ extension TimerStore {
         """
     }
 
-    /// The CTEs of decisions whose clients are locked, each with its place among those of its client.
+    /// The CTEs of decisions whose clients are locked, each with its place among those of its
+    /// client.
     private static func taken(_ input: DecisionColumns, under fence: Int64) -> Query {
         """
         input AS MATERIALIZED (

@@ -196,9 +196,9 @@ extension TimerStore {
 
     /// What is noted of a run `r` in `verdict` `v` about its transfers.
     ///
-    /// The run has drained when a pass over all of them has met none outstanding. Without it, one that
-    /// was retried while another was waited for would be missed. A pass that has met one waits there,
-    /// and another follows it.
+    /// The run has drained when a pass over all of them has met none outstanding. Without it, one
+    /// that was retried while another was waited for would be missed. A pass that has met one waits
+    /// there, and another follows it.
     private static let drainChanges: Query = """
         -- Those of an expired run are cancelled from the first one on.
         drained_before = CASE WHEN v.verdict IS NOT NULL THEN \(UUID.zero)
@@ -213,8 +213,8 @@ extension TimerStore {
 
     /// Cancels transfers of runs that have expired, a page of each run at a time.
     ///
-    /// Tenants take turns, as ``WaitingWork`` says: however many transfers one has linked, the runs of
-    /// the others wait for a page of it.
+    /// Tenants take turns, as ``WaitingWork`` says: however many transfers one has linked, the runs
+    /// of the others wait for a page of it.
     ///
     /// - Parameter onCancelled: Called with the run of each page that was cancelled.
     /// - Returns: whether there may be more.
@@ -267,7 +267,8 @@ extension TimerStore {
     /// ended. Of two that cancel the same page, the later one notes nothing that the other has not
     /// noted.
     ///
-    /// - Returns: the number of transfers, and 1 for the run itself unless others had come to its end.
+    /// - Returns: the number of transfers, and 1 for the run itself unless others had come to its
+    ///   end.
     private func cancelTransfers(of run: ExpiredRun) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """

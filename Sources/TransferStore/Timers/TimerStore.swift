@@ -43,9 +43,10 @@ extension TimerStore {
 
     /// Selects the due subjects of a kind, of which those after the limit wait for the next turn.
     ///
-    /// When more are due than that, each tenant has a share, and what is left of the turn is for those
-    /// that have been due for longest. With more tenants than places, these are for the tenants that
-    /// have waited longest. It then costs two look-ups for each tenant that has timers of the kind.
+    /// When more are due than that, each tenant has a share, and what is left of the turn is for
+    /// those that have been due for longest. With more tenants than places, these are for the
+    /// tenants that have waited longest. It then costs two look-ups for each tenant that has timers
+    /// of the kind.
     static func due(_ kind: Query, at now: Query) -> Query {
         let places: Query =
             "(SELECT greatest(\(turnMax) / greatest(count(*), 1), 1) FROM sharer)"

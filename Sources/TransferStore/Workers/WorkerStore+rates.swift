@@ -6,7 +6,8 @@ extension WorkerStore {
     /// Reads the changes that a worker must follow, in one round trip.
     ///
     /// As long as nothing is paused and no limit is changed or shared, this reads one row more than
-    /// the revocations alone. Counting the attempts that share a limit reads the running attempts of all workers.
+    /// the revocations alone. Counting the attempts that share a limit reads the running attempts
+    /// of all workers.
     package func controls(
         incarnation: Int32,
         _ query: RateQuery = RateQuery()

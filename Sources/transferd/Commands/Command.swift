@@ -27,7 +27,8 @@ enum Command {
 
     /// Runs `body` with the database, and leaves a private cluster as it was found.
     ///
-    /// Without `mayCreate`, a private cluster has to exist: nothing is made in a mistaken directory.
+    /// Without `mayCreate`, a private cluster has to exist: nothing is made in a mistaken
+    /// directory.
     static func withDatabase<Result>(
         _ options: DatabaseOptions,
         mayCreate: Bool,

@@ -87,7 +87,8 @@ struct DatabaseServer: Sendable {
     /// Whether it is the private cluster in the data directory.
     var isPrivate: Bool { cluster != nil }
 
-    /// Makes the pool of an instance; long statements are sent by a thread that gives way to others.
+    /// Makes the pool of an instance; long statements are sent by a thread that gives way to
+    /// others.
     func pool() throws(PollLoopError) -> ConnectionPool {
         let loopForLong = try PollLoop(name: "libpq-long")
         loopForLong.execute { Priority.lower() }
@@ -123,8 +124,8 @@ struct DatabaseServer: Sendable {
     /// Stops the private cluster, unless another process still uses it.
     func close() async { await cluster?.stop() }
 
-    /// Runs `body` with a connection of its own that has the rights of the schema's owner, as far as
-    /// known.
+    /// Runs `body` with a connection of its own that has the rights of the schema's owner, as far
+    /// as known.
     ///
     /// It is made like all others or, with `url`, past a pooler.
     func withConnection<Result>(

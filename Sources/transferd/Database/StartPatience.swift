@@ -64,8 +64,8 @@ struct StartPatience: Sendable {
             error.isUnavailable || isGrantedLater(error.sqlState ?? "")
         case StoreError.unavailable: true
         case StoreError.defect(let error): isGrantedLater(error.sqlState ?? "")
-        // Those workers end sooner or later: by then the orchestrator has stopped them. And the owner
-        // of the schema may be about to make or to migrate it.
+        // Those workers end sooner or later: by then the orchestrator has stopped them. And the
+        // owner of the schema may be about to make or to migrate it.
         case MigratorError.workersLive, MigratorError.ownerNeeded, MigratorError.schemaMissing: true
         case MigratorError.failed(_, let error): isTransient(error)
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true

@@ -2,8 +2,9 @@ import Curl
 import TransferModel
 
 extension EgressGuard {
-    /// Creates a guard that follows `policy`, and within it the rules of each tenant, and never leads
-    /// to `own`; requests go through `proxy`, if there is one, except to the policy's direct hosts.
+    /// Creates a guard that follows `policy`, and within it the rules of each tenant, and never
+    /// leads to `own`; requests go through `proxy`, if there is one, except to the policy's direct
+    /// hosts.
     init(
         _ policy: EgressPolicy,
         tenants: TenantRules,

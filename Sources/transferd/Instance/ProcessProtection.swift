@@ -2,8 +2,9 @@ import Glibc
 
 /// Keeps what the process has in memory from being written elsewhere.
 enum ProcessProtection {
-    /// The limit of a core file in bytes: a file would be larger, and a program that the system hands
-    /// cores to gets none with just this limit (Linux, `fs/coredump.c`; core(5) has only the first).
+    /// The limit of a core file in bytes: a file would be larger, and a program that the system
+    /// hands cores to gets none with just this limit (Linux, `fs/coredump.c`; core(5) has only the
+    /// first).
     private static let coreBytesMax: rlim_t = 1
 
     /// Forbids core files, also to all programs that are started, and ignores `SSLKEYLOGFILE`, to

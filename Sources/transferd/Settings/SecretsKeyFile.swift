@@ -79,7 +79,8 @@ struct SecretsKeyFile {
         return box
     }
 
-    /// Checks that the box opens all that is sealed in the database, and records the key that seals.
+    /// Checks that the box opens all that is sealed in the database, and records the key that
+    /// seals.
     func check(_ box: SecretBox?, _ store: SecretsKeyStore) async throws {
         let missing = try await store.use(box?.sealingKeyName, among: box?.keyNames ?? [])
         guard !missing.isEmpty else { return }

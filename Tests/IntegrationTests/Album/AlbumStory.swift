@@ -26,8 +26,8 @@ enum AlbumStory {
         }
     }
 
-    /// Kills the program in the middle of its work, starts it again, and has every file arrive whole
-    /// after one request.
+    /// Kills the program in the middle of its work, starts it again, and has every file arrive
+    /// whole after one request.
     static func survives(_ program: String) async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }

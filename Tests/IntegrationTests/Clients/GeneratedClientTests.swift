@@ -5,7 +5,8 @@ import TransferClient
 import TransferTestSupport
 import TransferWire
 
-/// The Python client that a generator makes of `openapi.yaml`, and the example of `docs/clients.md`.
+/// The Python client that a generator makes of `openapi.yaml`, and the example of
+/// `docs/clients.md`.
 @Suite(.timeLimit(.minutes(5))) struct GeneratedClientTests {
     @Test func downloadsAFileAndIsToldOfIt() async throws {
         let stage = try await GeneratedClientStage()

@@ -34,7 +34,8 @@ import TransferWire
         #expect(try count("the database is away") == 1)
     }
 
-    /// Runs `body` with a client of a ready instance, and with what changes a setting of its server.
+    /// Runs `body` with a client of a ready instance, and with what changes a setting of its
+    /// server.
     private func withInstance(
         _ body: (HTTPClient, (String) async throws -> Void) async throws -> Void
     ) async throws {

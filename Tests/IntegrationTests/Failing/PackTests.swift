@@ -48,7 +48,8 @@ import TransferWire
         #expect(try directory.holdsOnlyResults(ids))
     }
 
-    /// Whatever the process was doing: it wrote results, flushed them, or was about to tell of them.
+    /// Whatever the process was doing: it wrote results, flushed them, or was about to tell of
+    /// them.
     @Test(arguments: [50, 150, 400])
     func killedProcessesLoseNoResultAndLeaveNone(killedAfter: Int) async throws {
         let directory = try DataDirectory()
@@ -95,7 +96,8 @@ import TransferWire
         _ = await first.killNow()
         #expect(try directory.emptyPacks().count == 1)
         let second = try await ServiceProcess(in: directory)
-        // Looking at it takes its lock for a moment; who finds it locked comes again within a minute.
+        // Looking at it takes its lock for a moment; who finds it locked comes again within a
+        // minute.
         try await eventually("the pack is gone", within: .seconds(90)) {
             try directory.emptyPacks().isEmpty
         }

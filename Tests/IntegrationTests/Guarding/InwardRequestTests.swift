@@ -61,8 +61,8 @@ import TransferWire
         #expect(items.allSatisfy { $0.state == "failed" })
         let denied = items.count { $0.error?.code == "egress_denied" }
         #expect(denied > 2000)
-        // What is left are names that nobody has, because of the dot at their end. A name server may
-        // say so, or be silent until there is no more time.
+        // What is left are names that nobody has, because of the dot at their end. A name server
+        // may say so, or be silent until there is no more time.
         for item in items where item.error?.code != "egress_denied" {
             #expect(
                 ["could_not_resolve_host", "timed_out"].contains(item.error?.code)

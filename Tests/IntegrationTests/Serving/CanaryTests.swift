@@ -4,8 +4,8 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// A canary in every field of the API that may hold a secret, and then a look at everything that the
-/// service writes.
+/// A canary in every field of the API that may hold a secret, and then a look at everything that
+/// the service writes.
 @Suite(.timeLimit(.minutes(5))) struct CanaryTests {
     /// The canaries, by the field that holds each.
     private static let canaries = [

@@ -24,8 +24,8 @@ import TransferTestSupport
         #expect(origin.log.now.requests(at: "/never").isEmpty)
     }
 
-    /// The first question comes from the attempt, the second from the loop; whatever the answers are
-    /// later, the attempt is given back.
+    /// The first question comes from the attempt, the second from the loop; whatever the answers
+    /// are later, the attempt is given back.
     @Test(arguments: [1, 2])
     func whatMayNotBeginOnceMakesNoRequest(refused: Int) async throws {
         let origin = try LoopbackOrigin()

@@ -81,8 +81,8 @@ import TransferTestSupport
             }
         }
         let pages = Self.sessions / Self.page
-        // Each page follows an erasure, of which there may be two to a page; the last ones have rows
-        // of other tables.
+        // Each page follows an erasure, of which there may be two to a page; the last ones have
+        // rows of other tables.
         #expect((pages...3 * pages).contains(turns.count.load(ordering: .relaxed)))
     }
 }

@@ -103,8 +103,8 @@ import TransferTestSupport
         return try #require(run)
     }
 
-    /// Its client is suspended after the grace, or terminated because of a leak, while the bytes are
-    /// on their way.
+    /// Its client is suspended after the grace, or terminated because of a leak, while the bytes
+    /// are on their way.
     @Test(arguments: [Client.Lifecycle.suspended, .terminated])
     func anUploadOutlivesItsClient(lifecycle: Client.Lifecycle) async throws {
         let fixture = try await EngineFixture()

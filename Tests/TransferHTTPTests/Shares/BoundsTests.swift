@@ -133,8 +133,8 @@ import TransferWire
         }
     }
 
-    /// A refused body keeps its room until its client is told, so that those of a tenant follow each
-    /// other, however many connections bring them.
+    /// A refused body keeps its room until its client is told, so that those of a tenant follow
+    /// each other, however many connections bring them.
     @Test func largeBodiesThatAreRefusedAreSlowed() async throws {
         // A tenant has half of it: room for one of them.
         try await APIServer.run(bodyBytesMax: 400_000) { server in

@@ -46,7 +46,8 @@ import TransferTestSupport
                 }
                 #expect(try await lock.waiters() == SharedResources.storingsMax)
                 try await lock.release()
-                // On a slow machine, one that has waited too long for its turn is told to come again.
+                // On a slow machine, one that has waited too long for its turn is told to come
+                // again.
                 var statuses: [Int] = []
                 for try await status in group { statuses.append(status) }
                 #expect(statuses.contains(202))

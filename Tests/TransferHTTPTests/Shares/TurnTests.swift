@@ -29,7 +29,8 @@ import TransferTestSupport
         #expect(Self.all(of: &queue) == [100, 2, 12, 101, 3, 13])
     }
 
-    /// Whoever comes again and again is in the round, so that those with many still have their turn.
+    /// Whoever comes again and again is in the round, so that those with many still have their
+    /// turn.
     @Test func aNewcomerIsNewOnce() {
         var queue = TurnQueue<String, Int>()
         for number in 1...3 { queue.append(number, of: "many") }
@@ -118,7 +119,8 @@ import TransferTestSupport
         #expect(order.value.withLock { $0.count } == 1001)
     }
 
-    /// The steps of a request run in its connection's turn, and those behind its key in its tenant's.
+    /// The steps of a request run in its connection's turn, and those behind its key in its
+    /// tenant's.
     @Test func aRequestTakesTheTurnOfItsTenant() async throws {
         let turn = ConnectionTurn(of: nil, in: Self.turns)
         await turn.run {

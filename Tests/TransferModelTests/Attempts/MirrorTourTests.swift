@@ -26,7 +26,8 @@ import TransferModel
             self.kind = kind
         }
 
-        /// Fails the attempt; returns where the next one is and after which wait, or nil at the end.
+        /// Fails the attempt; returns where the next one is and after which wait, or nil at the
+        /// end.
         mutating func fail(
             _ failure: TransferFailure,
             wait: Duration? = nil,

@@ -53,7 +53,8 @@ import Testing
         #expect(yearly.first(earliest: now, now: now) == nil)
     }
 
-    /// A request, by default one that leaves out what it has missed, of an occurrence at six o'clock.
+    /// A request, by default one that leaves out what it has missed, of an occurrence at six
+    /// o'clock.
     private static func skipping(
         _ reason: RequestWait.Reason,
         _ facts: DueRequest.Facts,

@@ -36,8 +36,8 @@ import TransferTestSupport
         #expect(try await record(try #require(next.first), 3, fixture) == .current)
     }
 
-    /// A claim sees the client as it was when it began, and a force-quit does not see a claim before
-    /// it is made.
+    /// A claim sees the client as it was when it began, and a force-quit does not see a claim
+    /// before it is made.
     @Test func isOutdatedAfterAForceQuitBesideTheClaim() async throws {
         let fixture = try await StoreFixture()
         let client = ClientID(stored: "share")

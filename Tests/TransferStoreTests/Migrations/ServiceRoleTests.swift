@@ -37,7 +37,8 @@ import TransferTestSupport
             #expect(try await fixture.stores.partitions.makePartition(partition))
         }
         let others: [Query] = [
-            // Another table, another day than a Monday, and weeks that nobody needs yet or still has.
+            // Another table, another day than a Monday, and weeks that nobody needs yet or still
+            // has.
             "SELECT make_log_partition('task', date_trunc('week', now())::date)",
             "SELECT make_log_partition('event_run', date_trunc('week', now())::date + 1)",
             "SELECT make_log_partition('event_run', date_trunc('week', now())::date + 70)",

@@ -7,7 +7,8 @@ import TransferTestSupport
 
 /// Parts that are kept of tasks which are claimed and end in runs.
 @Suite(.postgresSchema) struct KeptPartTests {
-    /// What continues a part has a row of its own, and leaves no gap among the fences of the others.
+    /// What continues a part has a row of its own, and leaves no gap among the fences of the
+    /// others.
     @Test func aPartInTheMiddleOfARunIsContinuedByItself() async throws {
         let fixture = try await StoreFixture()
         let stores = fixture.stores

@@ -5,8 +5,8 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// The order in which attempts are locked: two statements with different orders could each hold what
-/// the other waits for.
+/// The order in which attempts are locked: two statements with different orders could each hold
+/// what the other waits for.
 @Suite(.postgresSchema) struct LockOrderTests {
     @Test(arguments: ["cancel", "end", "progress", "bytes", "resumption"])
     func attemptsAreLockedInTheOrderOfTheirTasks(verb: String) async throws {

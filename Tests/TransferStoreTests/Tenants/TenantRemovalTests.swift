@@ -37,7 +37,8 @@ import TransferTestSupport
         ]
     }
 
-    /// Fills the tenant with tasks in many states, sessions of both kinds, and what else it may own.
+    /// Fills the tenant with tasks in many states, sessions of both kinds, and what else it may
+    /// own.
     private func fill(_ fixture: StoreFixture) async throws {
         let stores = fixture.stores
         let tenant = fixture.tenant

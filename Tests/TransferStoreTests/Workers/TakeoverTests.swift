@@ -92,7 +92,8 @@ import TransferTestSupport
         #expect(try await workersDeclaredDead(by: first, fixture) == 1)
     }
 
-    /// Their limits are read before those of their sessions: a change in between must not be missed.
+    /// Their limits are read before those of their sessions: a change in between must not be
+    /// missed.
     @Test func theLimitsOfWhatIsTakenOverAreReadAgain() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit()

@@ -2,8 +2,8 @@ package import TransferModel
 import TransferStore
 
 extension Stores {
-    /// Does one turn of each chore that takes part in a removal; a `worker` also lets go of what was
-    /// taken away.
+    /// Does one turn of each chore that takes part in a removal; a `worker` also lets go of what
+    /// was taken away.
     ///
     /// - Returns: whether nothing is left to remove.
     package func removalTurn(worker: WorkerIdentity? = nil) async throws -> Bool {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// An HTTP proxy on 127.0.0.1 that makes tunnels (RFC 9110 §9.3.6) and does nothing else.
 ///
-/// Every tunnel leads to one port of this machine, whatever address was asked for, so that tests can
-/// ask for public addresses.
+/// Every tunnel leads to one port of this machine, whatever address was asked for, so that tests
+/// can ask for public addresses.
 package final class ConnectProxy: Sendable {
     /// What becomes of a request for a tunnel.
     package enum Answer: Sendable {

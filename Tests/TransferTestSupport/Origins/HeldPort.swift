@@ -2,8 +2,8 @@ import Glibc
 
 /// A port of 127.0.0.1 on which nobody listens unless told to, as long as this value is there.
 ///
-/// It is bound and never listened on. Linux gives such a port to nobody who leaves the choice to it,
-/// so that no origin or service of a test beside this one gets it; whoever names it, and sets
+/// It is bound and never listened on. Linux gives such a port to nobody who leaves the choice to
+/// it, so that no origin or service of a test beside this one gets it; whoever names it, and sets
 /// `SO_REUSEADDR`, can still listen on it (socket(7)).
 package final class HeldPort: Sendable {
     /// The lack of a descriptor or a port.

@@ -57,8 +57,8 @@ package final class DataDirectory: Sendable {
         return place == "\(path)/postgres"
     }
 
-    /// Returns once a server of this directory has ended, which is a moment after it has removed its
-    /// file and `pg_ctl` calls it stopped.
+    /// Returns once a server of this directory has ended, which is a moment after it has removed
+    /// its file and `pg_ctl` calls it stopped.
     package func serverEnds(_ server: pid_t) async throws {
         try await eventually("the server has ended") { !isAlive(server) }
     }

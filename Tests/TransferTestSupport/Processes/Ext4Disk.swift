@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// A small ext4 file system in a file of its own, for as long as it is referred to; only root can make
-/// one, where the kernel has loop devices.
+/// A small ext4 file system in a file of its own, for as long as it is referred to; only root can
+/// make one, where the kernel has loop devices.
 package final class Ext4Disk: Sendable {
     /// The error thrown where there cannot be one.
     package struct Refused: Error, CustomStringConvertible {

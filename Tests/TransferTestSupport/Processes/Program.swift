@@ -52,8 +52,8 @@ package enum Program {
 
     /// Runs the program until it ends.
     ///
-    /// - Returns: the exit status, and the first lines of the output, of which there is at most this
-    ///   number.
+    /// - Returns: the exit status, and the first lines of the output, of which there is at most
+    ///   this number.
     package static func run(
         _ arguments: [String],
         lines: Int = 1
