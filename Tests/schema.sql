@@ -520,6 +520,7 @@ CREATE TABLE host (
     connections smallint,
     is_closed boolean NOT NULL DEFAULT false,
     changed_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    shard smallint NOT NULL DEFAULT ((host_key >> 58) + 32),
     CONSTRAINT host_connections_check CHECK ((connections > 0)),
     CONSTRAINT host_connections_max_check CHECK ((connections_max > 0)),
     CONSTRAINT host_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 300))),
@@ -1060,6 +1061,11 @@ CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id
 CREATE INDEX delivery_restart_by_tenant ON delivery_restart USING btree (tenant_id, subscription_id);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
+CREATE INDEX host_bounded ON host USING btree (host_key) WHERE (connections_max IS NOT NULL);
+CREATE INDEX host_closed ON host USING btree (shard) WHERE is_closed;
+CREATE INDEX host_idle ON host USING btree (changed_at) WHERE (connections_max IS NULL);
+CREATE INDEX host_slowed ON host USING btree (shard, changed_at DESC) WHERE ((connections IS NOT NULL) AND (connections_max IS NULL));
+CREATE INDEX host_tenant_by_host ON host_tenant USING btree (host_key);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id) WHERE (state <> 'completed'::task_state);
 CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);

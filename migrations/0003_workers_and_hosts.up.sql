@@ -51,8 +51,19 @@ CREATE TABLE host (
     connections smallint CHECK (connections > 0),
     -- Whether it cannot be reached, and is only probed.
     is_closed boolean NOT NULL DEFAULT false,
-    changed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The shard that it is in.
+    shard smallint NOT NULL GENERATED ALWAYS AS ((host_key >> 58) + 32) STORED
 ) WITH (fillfactor = 70);
+-- What operators have set, which each lease of shards reads.
+CREATE INDEX host_bounded ON host (host_key) WHERE connections_max IS NOT NULL;
+-- The newest that have fewer connections, which a new owner of a shard reads.
+CREATE INDEX host_slowed ON host (shard, changed_at DESC)
+    WHERE connections IS NOT NULL AND connections_max IS NULL;
+-- What a new owner of a shard has yet to find out.
+CREATE INDEX host_closed ON host (shard) WHERE is_closed;
+-- The removal of those that nothing was decided about for long.
+CREATE INDEX host_idle ON host (changed_at) WHERE connections_max IS NULL;
 
 -- Why a host has the connections that it has; the newest hundred decisions of each.
 CREATE TABLE host_decision (
@@ -67,13 +78,15 @@ CREATE TABLE host_decision (
 );
 
 -- The tenants whose tasks were waiting or running at a host when something was decided, and who may
--- read about it.
+-- read about it; of each tenant a bounded number.
 CREATE TABLE host_tenant (
     tenant_id uuid NOT NULL,
     host_key bigint NOT NULL,
     -- Serves the list of a tenant's hosts.
     PRIMARY KEY (tenant_id, host_key)
 );
+-- Whether any tenant has a host, and the removal of a host.
+CREATE INDEX host_tenant_by_host ON host_tenant (host_key);
 
 -- Where the instances listen, which nobody reaches through any of them.
 CREATE TABLE listener (

@@ -49,7 +49,7 @@ extension StoreVerb {
         StoreVerb("pruneIdempotencyKeys") { stores, _ in
             try await stores.idempotency.pruneIdempotencyKeys()
         },
-        StoreVerb("pruneHosts", pages: 60_000) { stores, _ in try await stores.hosts.pruneHosts() },
+        StoreVerb("pruneHosts", pages: 3000) { stores, _ in try await stores.hosts.pruneHosts() },
         StoreVerb("pruneDefaultPartition") { stores, _ in
             try await stores.partitions.pruneDefaultPartition(of: .events, olderThan: .zero)
         },

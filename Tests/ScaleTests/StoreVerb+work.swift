@@ -199,9 +199,9 @@ extension StoreVerb {
             )
             return takeover.attempts.count + takeover.pendingRenames.count
         },
-        StoreVerb("makeClaimsDurable") { stores, _ in
-            try await stores.queue.makeClaimsDurable()
-            return 1
+        StoreVerb("makeClaimsDurable") { stores, world in
+            let claims = try await claim(stores, world)
+            return try await claims.count + stores.queue.makeClaimsDurable(claims).count
         },
         StoreVerb("returnDeliveries") { stores, world in
             try await stores.deliveries.returnDeliveries(
@@ -230,7 +230,7 @@ extension StoreVerb {
             try await stores.workers.retireWorker(incarnation: world.worker.incarnation)
             return 1
         },
-        StoreVerb("leaseShards", pages: 60_000) { stores, world in
+        StoreVerb("leaseShards", pages: 3000) { stores, world in
             try await stores.workers.leaseShards(incarnation: world.worker.incarnation).hosts.count
         },
         StoreVerb("foreignAttempts", pages: pagesOfFleet) { stores, world in

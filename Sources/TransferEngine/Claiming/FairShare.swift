@@ -198,9 +198,9 @@ extension FairShare {
         self.hosts = hosts
         // A host new to this worker starts from the limit that another worker found for it.
         for (hostKey, host) in hosts where !self.shards.contains(hostKey.shard) {
-            guard let connections = host.connections, shards.contains(hostKey.shard) else {
-                continue
-            }
+            guard let connections = host.connections, shards.contains(hostKey.shard),
+                paces.count < settings.hostsMax
+            else { continue }
             paces[hostKey] = HostPace(max: cap(of: hostKey), limit: connections)
         }
         for hostKey in Array(paces.keys) {

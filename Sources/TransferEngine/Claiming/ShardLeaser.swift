@@ -55,7 +55,10 @@ struct ShardLeaser {
     private func leased(
         by incarnation: Int32
     ) async throws(StoreError) -> (ShardLease, [Flow: Int]) {
-        let lease = try await workers.leaseShards(incarnation: incarnation)
+        let lease = try await workers.leaseShards(
+            incarnation: incarnation,
+            knowing: fairShare.with { $0.shards }
+        )
         let isCounting = fairShare.with { share in
             !share.foreign.isEmpty || !lease.shards.isSubset(of: share.shards)
         }

@@ -4,4 +4,6 @@ package import TransferModel
 package struct Holdings: Sendable {
     package let attempts: [(task: TaskID, fence: Fence)]
     package let pendingRenames: [PendingRename]
+    /// The attempts that were taken away from the worker, and may still run.
+    package let revocations: [Fence]
 }

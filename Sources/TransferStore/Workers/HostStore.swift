@@ -14,10 +14,16 @@ extension HostStore {
     package static let hostDecisionsMax = 100
     /// The maximum number of hosts that have a bound set by an operator.
     package static let boundHostsMax = 1000
+    /// The number of hosts of a tenant beyond which no other is remembered: the next task finds out
+    /// again what it bears.
+    static let tenantHostsMax = 1000
+    /// The number of hosts that are then left of the tenant, the newest.
+    private static let tenantHostsKept = 500
     /// The time for which a host is remembered after its last decision.
     private static let hostAgeMax: Duration = .seconds(30 * 24 * 3600)
 
-    /// Stores decisions about hosts, in order.
+    /// Stores decisions about hosts, in order, but none about a host that is not remembered yet and
+    /// that no tenant has room for.
     package func record(_ changes: [HostChange]) async throws(StoreError) {
         guard !changes.isEmpty else { return }
         // The last change of a host is its current state.
@@ -33,6 +39,7 @@ extension HostStore {
         // A decision lost in a power cut is made again.
         _ = try await database.run([
             Database.TransactionSetting.unsynced.query,
+            Self.insertTenants(concerned),
             """
             INSERT INTO host AS h (host_key, name, connections, is_closed, changed_at)
             SELECT host_key, name, connections, is_closed, clock_timestamp()
@@ -41,6 +48,9 @@ extension HostStore {
                 \(hosts.map { $0.connections.map { Int16(clamping: max(1, $0)) } }),
                 \(hosts.map(\.isClosed))
             ) AS n (host_key, name, connections, is_closed)
+            WHERE EXISTS (
+                    SELECT 1 FROM host_tenant x WHERE x.host_key = ANY (ARRAY[n.host_key]))
+                OR EXISTS (SELECT 1 FROM host x WHERE x.host_key = ANY (ARRAY[n.host_key]))
             ORDER BY host_key
             ON CONFLICT (host_key) DO UPDATE SET name = excluded.name,
                 connections = excluded.connections, is_closed = excluded.is_closed,
@@ -55,15 +65,8 @@ extension HostStore {
                 \(decisions.map { Int16(clamping: $0.before) }),
                 \(decisions.map { Int16(clamping: $0.after) }), \(decisions.map(\.reason))
             ) WITH ORDINALITY AS n (host_key, decided_at, before, after, reason, place)
+            WHERE EXISTS (SELECT 1 FROM host x WHERE x.host_key = ANY (ARRAY[n.host_key]))
             ORDER BY place
-            """,
-            """
-            INSERT INTO host_tenant (tenant_id, host_key)
-            SELECT tenant_id, host_key
-            FROM unnest(\(concerned.map(\.tenant)), \(concerned.map(\.hostKey)))
-                AS n (tenant_id, host_key)
-            ORDER BY tenant_id, host_key
-            ON CONFLICT DO NOTHING
             """,
             """
             DELETE FROM host_decision d
@@ -73,6 +76,35 @@ extension HostStore {
                 ORDER BY o.id DESC OFFSET \(Self.hostDecisionsMax) LIMIT 1)
             """,
         ])
+    }
+
+    /// Returns the statement that stores which tenants have which hosts, of each tenant as many as
+    /// it has room for.
+    private static func insertTenants(_ concerned: Set<HostTenant>) -> Query {
+        """
+        WITH added AS MATERIALIZED (
+            SELECT n.tenant_id, n.host_key,
+                row_number() OVER (PARTITION BY n.tenant_id ORDER BY n.host_key) AS place
+            FROM unnest(\(concerned.map(\.tenant)), \(concerned.map(\.hostKey)))
+                AS n (tenant_id, host_key)
+            WHERE NOT EXISTS (
+                SELECT 1 FROM host_tenant x
+                WHERE x.tenant_id = ANY (ARRAY[n.tenant_id])
+                    AND x.host_key = ANY (ARRAY[n.host_key]))
+        ),
+        room AS MATERIALIZED (
+            SELECT a.tenant_id, \(Int64(tenantHostsMax)) - (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM host_tenant x WHERE x.tenant_id = a.tenant_id
+                    LIMIT \(Int64(tenantHostsMax))) q) AS count
+            FROM (SELECT DISTINCT tenant_id FROM added) a
+        )
+        INSERT INTO host_tenant (tenant_id, host_key)
+        SELECT a.tenant_id, a.host_key FROM added a JOIN room r ON r.tenant_id = a.tenant_id
+        WHERE a.place <= r.count
+        ORDER BY a.tenant_id, a.host_key
+        ON CONFLICT DO NOTHING
+        """
     }
 
     /// Sets the maximum number of connections to a host, over all workers; nil for the general
@@ -151,24 +183,87 @@ extension HostStore {
     /// Forgets hosts without a decision for a month and without an operator's bound, including
     /// hosts that still get fewer connections: the next task finds out again what they bear.
     ///
-    /// - Returns: the number of forgotten hosts, at most `limit`.
+    /// Of a tenant with many hosts it forgets all but the newest.
+    ///
+    /// - Returns: the number of rows that were removed for either reason, of each at most `limit`.
     package func pruneHosts(limit: Int = 1000) async throws(StoreError) -> Int {
-        let rows = try await database.run(
-            """
-            WITH gone AS (
-                DELETE FROM host WHERE host_key IN (
-                    SELECT host_key FROM host
-                    WHERE connections_max IS NULL AND changed_at < clock_timestamp()
-                        - \(Self.hostAgeMax.milliseconds) * interval '1 ms'
-                    LIMIT \(limit) FOR UPDATE SKIP LOCKED)
-                RETURNING host_key
-            ),
-            decisions AS (DELETE FROM host_decision WHERE host_key IN (SELECT host_key FROM gone)),
-            tenants AS (DELETE FROM host_tenant WHERE host_key IN (SELECT host_key FROM gone))
-            SELECT host_key FROM gone
-            """
+        let rows = try await database.run([
+            Self.forgetIdle(limit: limit), Self.forgetSurplus(limit: limit),
+        ])
+        return rows.reduce(0) { $0 + $1.count }
+    }
+
+    private static func forgetIdle(limit: Int) -> Query {
+        """
+        WITH gone AS (
+            DELETE FROM host WHERE host_key = ANY (ARRAY(
+                SELECT host_key FROM host
+                WHERE connections_max IS NULL AND changed_at < statement_timestamp()
+                    - \(hostAgeMax.milliseconds) * interval '1 ms'
+                ORDER BY changed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED))
+            RETURNING host_key
+        ),
+        decisions AS (
+            DELETE FROM host_decision d USING gone g WHERE d.host_key = ANY (ARRAY[g.host_key])
+        ),
+        tenants AS (
+            DELETE FROM host_tenant x USING gone g WHERE x.host_key = ANY (ARRAY[g.host_key])
         )
-        return rows.count
+        SELECT host_key FROM gone
+        """
+    }
+
+    /// Returns the statement that takes hosts from tenants with many, and forgets those that are
+    /// then nobody's.
+    private static func forgetSurplus(limit: Int) -> Query {
+        """
+        -- 1. Each tenant, by one look into the index.
+        WITH RECURSIVE owner AS (
+            (SELECT tenant_id FROM host_tenant ORDER BY tenant_id LIMIT 1)
+            UNION ALL
+            SELECT (
+                SELECT x.tenant_id FROM host_tenant x WHERE x.tenant_id > o.tenant_id
+                ORDER BY x.tenant_id LIMIT 1)
+            FROM owner o WHERE o.tenant_id IS NOT NULL
+        ),
+        -- 2. The oldest hosts of those with many, and first what is left of none.
+        surplus AS MATERIALIZED (
+            SELECT o.tenant_id, s.host_key, s.changed_at, s.connections_max
+            FROM owner o CROSS JOIN LATERAL (
+                SELECT x.host_key, h.changed_at, h.connections_max
+                FROM host_tenant x LEFT JOIN host h ON h.host_key = ANY (ARRAY[x.host_key])
+                WHERE x.tenant_id = o.tenant_id AND EXISTS (
+                    SELECT 1 FROM host_tenant y WHERE y.tenant_id = o.tenant_id
+                    OFFSET \(Int64(tenantHostsKept)))
+                ORDER BY h.changed_at DESC NULLS LAST OFFSET \(Int64(tenantHostsKept))
+            ) s
+            LIMIT \(limit)
+        ),
+        gone AS (
+            DELETE FROM host_tenant x USING surplus s
+            WHERE x.tenant_id = s.tenant_id AND x.host_key = ANY (ARRAY[s.host_key])
+            RETURNING x.host_key
+        ),
+        -- 3. Not a host that is changed at this moment.
+        forgotten AS (
+            DELETE FROM host h
+            WHERE h.host_key = ANY (ARRAY(
+                SELECT s.host_key FROM surplus s
+                WHERE s.connections_max IS NULL AND NOT EXISTS (
+                    SELECT 1 FROM host_tenant x
+                    WHERE x.host_key = ANY (ARRAY[s.host_key]) AND NOT EXISTS (
+                        SELECT 1 FROM surplus y
+                        WHERE y.tenant_id = x.tenant_id AND y.host_key = x.host_key))))
+                AND h.changed_at = (
+                    SELECT max(s.changed_at) FROM surplus s WHERE s.host_key = h.host_key)
+            RETURNING h.host_key
+        ),
+        decisions AS (
+            DELETE FROM host_decision d USING forgotten f
+            WHERE d.host_key = ANY (ARRAY[f.host_key])
+        )
+        SELECT host_key FROM gone
+        """
     }
 }
 

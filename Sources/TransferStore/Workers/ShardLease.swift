@@ -6,6 +6,7 @@ package struct ShardLease: Sendable {
     package let shards: Set<Shard>
     /// The maximum number of its shards, with which all workers have equally many.
     package let share: Int
-    /// The stored state of the hosts in its shards.
+    /// The stored state of the hosts in its shards: all that an operator has bounded, and in shards
+    /// new to the worker those that are given fewer connections.
     package let hosts: [HostKey: HostState]
 }

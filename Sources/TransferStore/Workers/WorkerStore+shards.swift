@@ -7,7 +7,16 @@ extension WorkerStore {
     /// Calls take shards one after the other, so that each sees the current owners: no two workers
     /// ever have the same shard. What is answered meanwhile fits into the buffers of a socket, so
     /// that a worker that was stopped keeps no other from its shards.
-    package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
+    ///
+    /// - Parameters:
+    ///   - incarnation: the worker.
+    ///   - known: its shards so far, whose hosts' connections it knows itself.
+    /// - Returns: the shards, and what is stored of their hosts.
+    /// - Throws: a ``StoreError``.
+    package func leaseShards(
+        incarnation: Int32,
+        knowing known: Set<Shard> = []
+    ) async throws(StoreError) -> ShardLease {
         // The commit is flushed, which is rare: after a crash no worker may find itself the owner
         // of a shard it had given away.
         let rows = try await database.run([
@@ -37,7 +46,7 @@ extension WorkerStore {
             )
             -- The new owner does not know yet whether a host can be reached.
             UPDATE host h SET is_closed = false FROM taken t
-            WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.host_key"))
+            WHERE h.is_closed AND h.shard = ANY (ARRAY[t.number])
             """,
             """
             SELECT s.number, (
@@ -48,13 +57,18 @@ extension WorkerStore {
             WHERE w.incarnation = \(incarnation)
             """,
         ])
-        let hosts = try await hosts(inShardsOf: incarnation)
+        let shards = Set(
+            try rows[3].map { row throws(StoreError) in
+                Shard(number: Int(try row.decode("number", as: Int16.self)))
+            }
+        )
+        var hosts = try await boundedHosts(in: shards)
+        let taken = shards.subtracting(known)
+        if !taken.isEmpty {
+            hosts.merge(try await slowedHosts(in: taken)) { bounded, _ in bounded }
+        }
         return ShardLease(
-            shards: Set(
-                try rows[3].map { row throws(StoreError) in
-                    Shard(number: Int(try row.decode("number", as: Int16.self)))
-                }
-            ),
+            shards: shards,
             share: try rows[3].first.map { row throws(StoreError) in
                 Int(try row.decode("share", as: Int64.self))
             } ?? Shard.count,
@@ -62,21 +76,43 @@ extension WorkerStore {
         )
     }
 
-    private func hosts(
-        inShardsOf incarnation: Int32
+    /// Returns the hosts with an operator's bound, of which none is left out.
+    private func boundedHosts(
+        in shards: Set<Shard>
     ) async throws(StoreError) -> [HostKey: HostState] {
-        let rows = try await database.run(
+        try await hosts(
             """
             SELECT h.host_key, h.connections_max, h.connections
-            FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.host_key"))
-            WHERE s.worker = \(incarnation)
-                AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
-            -- Hosts with an operator's bound come first and are never left out.
-            ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
+            FROM host h
+            WHERE h.connections_max IS NOT NULL
+                AND h.shard = ANY (\(shards.map { Int16($0.number) }))
             """
         )
+    }
+
+    /// Returns the hosts that are given fewer connections, of each shard the newest: what a new
+    /// owner of the shard has to know.
+    private func slowedHosts(
+        in shards: Set<Shard>
+    ) async throws(StoreError) -> [HostKey: HostState] {
+        try await hosts(
+            """
+            SELECT h.host_key, NULL::smallint AS connections_max, h.connections
+            FROM unnest(\(shards.map { Int16($0.number) })) AS s (number)
+            CROSS JOIN LATERAL (
+                SELECT x.host_key, x.connections FROM host x
+                WHERE x.shard = ANY (ARRAY[s.number]) AND x.connections IS NOT NULL
+                    AND x.connections_max IS NULL
+                -- With the shard, no index of all shards seems to serve the order.
+                ORDER BY x.shard, x.changed_at DESC LIMIT \(Self.slowedHostsMax)
+            ) h
+            """
+        )
+    }
+
+    private func hosts(_ query: Query) async throws(StoreError) -> [HostKey: HostState] {
         var hosts: [HostKey: HostState] = [:]
-        for row in rows {
+        for row in try await database.run(query) {
             hosts[try row.hostKey("host_key")] = HostState(
                 maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
                     .map(Int.init),
@@ -147,8 +183,10 @@ extension WorkerStore {
         """
     }
 
-    /// The maximum number of hosts that a lease reports.
-    private static let troubledHostsMax = 10_000
+    /// The maximum number of hosts without a bound that a lease reports of a shard.
+    ///
+    /// It is more than one tenant can have, so that its hosts do not hide those of others.
+    private static let slowedHostsMax = 2 * HostStore.tenantHostsMax
 
     private static func shardNumber(of hostKey: Query) -> Query {
         "(\(hostKey) >> \(Shard.hostKeyBits)) + \(Shard.count / 2)"

@@ -296,6 +296,8 @@ extension WorkerStore {
             FROM pending_rename p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             WHERE \(AttemptRuns.areOf(incarnation))
             """,
+            // Last, so that an attempt that was taken away meanwhile is in one of them.
+            "SELECT fence FROM revocation WHERE worker = \(incarnation)",
         ])
         return Holdings(
             attempts: try rows[0].map { row throws(StoreError) in
@@ -303,7 +305,8 @@ extension WorkerStore {
             },
             pendingRenames: try rows[1].map { row throws(StoreError) in
                 try PendingRename(row)
-            }
+            },
+            revocations: try rows[2].map { row throws(StoreError) in try row.fence("fence") }
         )
     }
 

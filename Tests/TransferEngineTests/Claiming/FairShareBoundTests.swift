@@ -107,6 +107,19 @@ import TransferModel
         #expect(troubled.contains(8))
     }
 
+    @Test func aNewOwnerRemembersAsManyHostsAsOfItsOwn() {
+        var share = Self.share { $0.hostsMax = 8 }
+        share.own([], foreign: [:])
+        let hosts = Dictionary(
+            uniqueKeysWithValues: (0..<9 as Range<Int64>).map {
+                (HostKey(rawValue: $0), HostState(maxConnections: nil, connections: 3))
+            }
+        )
+        share.own(Set(Shard.all), foreign: [:], hosts: hosts)
+        let troubled = hosts.keys.filter { share.pace(of: $0) != nil }
+        #expect(troubled.count == 8)
+    }
+
     @Test func whatAnOperatorTakesAwayIsNoLongerTrouble() {
         var share = Self.share()
         let hostKey = HostKey(rawValue: 1)

@@ -104,7 +104,7 @@ import TransferTestSupport
             leasesShards: true
         )
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
-        try await fixture.stores.hosts.record([change(6, 3, tenants: [])])
+        try await fixture.stores.hosts.record([change(6, 3, tenants: [fixture.tenant])])
         let bound = HostKey(host: "bound.test", port: 443)
         #expect(
             try await fixture.stores.hosts.limitHost(
@@ -120,6 +120,17 @@ import TransferTestSupport
                 bound: HostState(maxConnections: 9, connections: nil),
             ]
         )
+        // What is known of its own hosts it has found out itself.
+        let known = try await fixture.stores.workers.leaseShards(
+            incarnation: first,
+            knowing: Set(Shard.all)
+        )
+        #expect(Array(known.hosts.keys) == [bound])
+        let other = try await fixture.stores.workers.leaseShards(
+            incarnation: first,
+            knowing: Set(Shard.all).subtracting([Self.hostKey.shard])
+        )
+        #expect(other.hosts[Self.hostKey]?.connections == 3)
         #expect(
             try await fixture.stores.hosts.limitHost(
                 bound,
@@ -127,7 +138,9 @@ import TransferTestSupport
                 maxConnections: nil
             )
         )
-        try await fixture.stores.hosts.record([change(5, 6, connections: nil, tenants: [])])
+        try await fixture.stores.hosts.record([
+            change(5, 6, connections: nil, tenants: [fixture.tenant])
+        ])
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
     }
 
@@ -143,13 +156,78 @@ import TransferTestSupport
         )
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO host (host_key, name, connections)
-            SELECT n, 'h:1', 3 FROM generate_series(1, 10000) AS n
+            INSERT INTO host (host_key, name, connections, changed_at)
+            SELECT n, 'h:1', 3, now() - n * interval '1 s' FROM generate_series(1, 3000) AS n
             """
         )
         let hosts = try await fixture.stores.workers.leaseShards(incarnation: worker).hosts
-        #expect(hosts.count == 10_000)
+        // The newest of the shard.
+        #expect(hosts.count == 2001)
+        #expect(hosts[HostKey(rawValue: 2000)] != nil)
+        #expect(hosts[HostKey(rawValue: 2001)] == nil)
         #expect(hosts[Self.hostKey]?.maxConnections == 9)
+    }
+
+    /// Otherwise whoever has tasks for many addresses fills the table, and all read it.
+    @Test func aTenantWithManyHostsLeavesNoTraceOfMore() async throws {
+        let fixture = try await StoreFixture()
+        let other = TenantID(UUID())
+        try await Self.fill(fixture, hosts: 999)
+        let (last, shared) = (HostKey(rawValue: 5000), HostKey(rawValue: 5001))
+        let (surplus, known) = (HostKey(rawValue: 5002), HostKey(rawValue: 7))
+        try await fixture.stores.hosts.record([
+            change(6, 3, hostKey: last, name: "last:1", tenants: [fixture.tenant]),
+            change(6, 3, hostKey: shared, name: "shared:1", tenants: [fixture.tenant, other]),
+            change(6, 3, hostKey: surplus, name: "surplus:1", tenants: [fixture.tenant]),
+            change(3, 1, hostKey: known, name: "h7:1", connections: 1, tenants: [fixture.tenant]),
+        ])
+        let stored = try await fixture.aside.execute(
+            "SELECT host_key FROM host WHERE host_key = 7 OR host_key >= 5000 ORDER BY host_key"
+        )
+        let keys = try stored.map { try $0.decode("host_key", as: Int64.self) }
+        #expect(keys == [7, 5000, 5001])
+        #expect(try await fixture.stores.hosts.host(last, tenant: fixture.tenant) != nil)
+        #expect(try await fixture.stores.hosts.host(shared, tenant: fixture.tenant) == nil)
+        #expect(try await fixture.stores.hosts.host(shared, tenant: other) != nil)
+        let changed = try await fixture.stores.hosts.host(known, tenant: fixture.tenant)
+        #expect(changed?.connections == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM host_decision") == 3)
+    }
+
+    @Test func ofATenantWithManyHostsTheNewestAreKept() async throws {
+        let fixture = try await StoreFixture()
+        let other = TenantID(UUID())
+        try await Self.fill(fixture, hosts: 1000)
+        let (shared, bound) = (HostKey(rawValue: 999), HostKey(rawValue: 998))
+        _ = try await fixture.aside.execute(
+            "INSERT INTO host_tenant VALUES (\(other.uuid), \(shared.rawValue))"
+        )
+        _ = try await fixture.stores.hosts.limitHost(bound, name: "h:1", maxConnections: 3)
+        _ = try await fixture.aside.execute(
+            "UPDATE host SET changed_at = now() - interval '1 h' WHERE host_key = 998"
+        )
+        #expect(try await fixture.stores.hosts.pruneHosts() == 500)
+        #expect(try await fixture.stores.hosts.pruneHosts() == 0)
+        let mine = try await fixture.stores.hosts.hosts(tenant: fixture.tenant, limit: 1000)
+        #expect(Set(mine.map(\.name)) == Set((1...500).map { "h\($0):1" }))
+        #expect(try await fixture.stores.hosts.host(shared, tenant: other) != nil)
+        let left = "SELECT count(*) AS count FROM host WHERE host_key > 500" as Query
+        #expect(try await fixture.count(left) == 2)
+    }
+
+    /// Stores hosts of the fixture's tenant, the newest first.
+    private static func fill(_ fixture: StoreFixture, hosts: Int64) async throws {
+        _ = try await fixture.aside.execute([
+            """
+            INSERT INTO host (host_key, name, connections, changed_at)
+            SELECT n, 'h' || n || ':1', 3, now() - n * interval '1 s'
+            FROM generate_series(1, \(hosts)) AS n
+            """,
+            """
+            INSERT INTO host_tenant (tenant_id, host_key)
+            SELECT \(fixture.tenant.uuid), n FROM generate_series(1, \(hosts)) AS n
+            """,
+        ])
     }
 
     @Test func aNewOwnerHasYetToFindOutWhetherAHostIsThere() async throws {
