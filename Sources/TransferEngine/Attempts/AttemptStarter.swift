@@ -98,17 +98,21 @@ final class AttemptStarter: Sendable {
         }
     }
 
-    /// Makes the claims durable, once for all waits of a claim; nothing is sent before, for the
-    /// next claim would send it again.
+    /// Makes the claims of the waits durable, all at once.
+    ///
+    /// Nothing is sent before, for whoever claims the task next would send it again; and nothing
+    /// for a claim that was lost.
     private func makeDurable(_ waits: [AttemptWait]) async {
+        var durable: Set<Fence> = []
         do throws(StoreError) {
-            try await stores.queue.makeClaimsDurable()
+            durable = try await stores.queue.makeClaimsDurable(waits.map(\.claim))
         } catch {
             logger.debug("claims not durable", metadata: ["error": "\(error)"])
-            for wait in waits { settle(wait, .release) }
-            return
         }
-        await lookUp(waits)
+        // Those that were lost, and those that were taken away meanwhile.
+        for wait in waits where !durable.contains(wait.claim.fence) { settle(wait, .release) }
+        let kept = waits.filter { durable.contains($0.claim.fence) }
+        if !kept.isEmpty { await lookUp(kept) }
     }
 
     /// Looks up what the database knows of the tasks, and starts the attempts that may start.

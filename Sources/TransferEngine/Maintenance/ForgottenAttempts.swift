@@ -1,7 +1,8 @@
 import TransferModel
 
 /// The search for this worker's attempts in the database that it does not know because the answer
-/// announcing them was lost with its connection; it only decides and carries nothing out.
+/// announcing them was lost with its connection, and for those that it runs and the database does
+/// not have; it only decides and carries nothing out.
 ///
 /// Attempts whose end is just being stored are known to the completer alone. When the completer has
 /// nothing to do, two looks in a row are enough; under load it takes more looks and more time than
@@ -26,8 +27,21 @@ struct ForgottenAttempts {
     }
 
     private var sightings: [Fence: Sighting] = [:]
+    /// The attempts that ran here at the last look and were not in the database.
+    private var lost: Set<Fence> = []
     /// The time at which another look is due.
     private(set) var dueAt: ContinuousClock.Instant?
+
+    /// Records attempts that ran here before a look, and that it did not find in the database.
+    ///
+    /// One look is not enough: the end of an attempt may be in the database a moment before its
+    /// slot is free here.
+    ///
+    /// - Returns: those that the look before did not find either.
+    mutating func look(running: Set<Fence>) -> Set<Fence> {
+        defer { lost = running }
+        return running.intersection(lost)
+    }
 
     /// Records attempts that are in the database but not here, after a look that began at `start`.
     ///

@@ -14,8 +14,8 @@ package struct Pruner: Service {
     /// The default retention in days.
     package static let retentionDefaultInDays = 30
     /// The permitted retention in days; a message is tried for about four days, so none outlives
-    /// its event.
-    package static let retentionRangeInDays = 7...3650
+    /// its event, and most reads of logs look into each week that is kept.
+    package static let retentionRangeInDays = 7...730
     /// The default retention of the audit log in days.
     package static let auditRetentionDefaultInDays = 90
     /// The permitted retention of the audit log in days.
@@ -274,9 +274,10 @@ extension Pruner {
     /// The log of the service keeps its digest apart from the database, so that whoever makes a new
     /// chain there is found out.
     func sealAudit() async throws(StoreError) -> Chore.Next {
-        guard let block = try await stores.audit.seal() else { return .rest }
+        guard let (block, isFull) = try await stores.audit.seal() else { return .rest }
         logger.info("audit log sealed", metadata: ["block": "\(block)"])
-        return .more
+        // What was written meanwhile waits for the next interval: no block is ever removed.
+        return isFull ? .more : .rest
     }
 
     /// Removes the entries of old blocks.

@@ -60,6 +60,20 @@ extension DeliveryClaim {
     /// Whether this is not the claim that probes the subscription with the streak `f`.
     private var isNoProbe: Query { "f.probe_fence IS DISTINCT FROM \(fence.rawValue)" }
 
+    /// Returns whether the log of the claim has come as far as the event `sequence`, or is gone.
+    ///
+    /// Events may have been read from a server that failed before its standby had them. The server
+    /// in its place gives their numbers to other events, which nobody has sent. A record that would
+    /// pass those finds the claim stale; its lease ends it, and the next reads the log as it is.
+    func isInLog(_ sequence: Int64) -> Query {
+        """
+        NOT EXISTS (
+            SELECT 1 FROM session_progress p
+            WHERE p.session_id = \(session.uuid) AND p.last_sequence < \(sequence)
+        )
+        """
+    }
+
     /// Returns the position of a `delivery` whose cursor moves to `sequence`; or only to `certain`
     /// when the subscription asks for other events than when it was claimed.
     ///

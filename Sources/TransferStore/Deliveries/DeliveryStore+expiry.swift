@@ -8,6 +8,9 @@ extension DeliveryStore {
     /// The cursor, the log's row and the event are written together, so that the loss is reported
     /// exactly once. Delivered events must be recorded before, or they are reported as expired.
     ///
+    /// A cursor beyond the end of its log, as after a failover or in a restored backup, moves back
+    /// before all events that are kept: nobody knows which of them were delivered.
+    ///
     /// - Returns: the new position of the cursor, even if unchanged; nil when the claim is stale.
     package func recordExpired(
         _ claim: DeliveryClaim,
@@ -53,11 +56,32 @@ extension DeliveryStore {
                 LEFT JOIN client c ON c.id = ANY (ARRAY[m.session_id])
                 WHERE \(Self.isAskedFor(ofSession: "m.session_id"))
             ),
-            \(Self.tellOfExpired)
-            SELECT greatest(g.acknowledged_sequence, g.last) AS cursor FROM gap g
+            \(Self.tellOfExpired),
+            \(Self.moveBack(claim))
+            SELECT coalesce((SELECT b.acknowledged_sequence FROM back b),
+                greatest(g.acknowledged_sequence, g.last)) AS cursor
+            FROM gap g
             """
         )
         return try rows.first?.decode("cursor")
+    }
+
+    /// Returns the CTE `back`, which moves a cursor back that is beyond the end of its log; expects
+    /// `gap`.
+    private static func moveBack(_ claim: DeliveryClaim) -> Query {
+        let before = EventRuns.selectOldest("r.first_sequence - 1", of: "\(claim.session.uuid)")
+        return """
+            back AS (
+                UPDATE delivery d SET
+                    acknowledged_sequence = coalesce((\(before)), p.last_sequence),
+                    \(DeliveryClaim.forgetTries)
+                FROM gap g JOIN session_progress p ON p.session_id = ANY (ARRAY[g.session_id])
+                WHERE d.subscription_id = \(claim.subscription.uuid)
+                    AND d.session_id = \(claim.session.uuid) AND d.fence = \(claim.fence.rawValue)
+                    AND g.last < g.acknowledged_sequence
+                RETURNING d.acknowledged_sequence
+            )
+            """
     }
 
     /// The most runs of events of a pair that are looked at before its turn.

@@ -39,7 +39,7 @@ extension DeliveryStore {
                     worker = NULL, fence = NULL
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-                    AND \(claim.isUnchanged)
+                    AND \(claim.isUnchanged) AND \(claim.isInLog(sequence))
                 RETURNING subscription_id, session_id
             ),
             streak AS (
@@ -98,6 +98,7 @@ extension DeliveryStore {
                     due_at = clock_timestamp(), worker = NULL, fence = NULL
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                    AND \(claim.isInLog(sequence))
                 RETURNING subscription_id, session_id
             ),
             \(DeliveryLogStore.forgetTried(claim, except: sequence)),

@@ -279,7 +279,7 @@ extension DeliveryStore {
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-                    AND acknowledged_sequence <= \(sequence)
+                    AND acknowledged_sequence <= \(sequence) AND \(claim.isInLog(sequence))
                 RETURNING subscription_id, session_id
             ),
             \(Self.heal(if: status != nil, health)),

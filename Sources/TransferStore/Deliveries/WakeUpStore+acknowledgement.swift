@@ -32,7 +32,7 @@ extension WakeUpStore {
                     worker = NULL, fence = NULL
                 WHERE subscription_id = \(claim.subscription.uuid)
                     AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-                    AND acknowledged_sequence < \(sequence)
+                    AND acknowledged_sequence < \(sequence) AND \(claim.isInLog(sequence))
                 RETURNING subscription_id, session_id
             ),
             \(DeliveryStore.heal(if: true, health)),

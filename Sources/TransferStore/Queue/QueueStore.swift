@@ -214,13 +214,28 @@ extension QueueStore {
         "runs AS (ORDER BY \(run).priority_rank, \(run).last_task_id ROWS UNBOUNDED PRECEDING)"
     }
 
-    /// Waits until everything committed before has reached the disk, including claims, whose
-    /// commits do not wait for it.
+    /// Waits until the claims, whose commits do not wait for the disk, have reached it.
     ///
-    /// A request that must not be sent twice is sent after this. It costs a flushed commit.
-    package func makeClaimsDurable() async throws(StoreError) {
-        // A commit waits for the disk only when its transaction has written to the log.
-        _ = try await database.run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
+    /// A request that must not be sent twice is sent after this. It costs a flushed commit. The
+    /// transaction that is flushed also looks for the claims: if the server has crashed since they
+    /// were made, or another has taken its place, the flush by itself says nothing about them.
+    ///
+    /// - Parameter claims: those of one call of ``claim(_:boundTenants:fences:)``, or some of them.
+    /// - Returns: the fences of those that the database has; nothing is to be sent for the others.
+    /// - Throws: ``StoreError`` when the database does not answer.
+    package func makeClaimsDurable(_ claims: [TaskClaim]) async throws(StoreError) -> Set<Fence> {
+        let fences = claims.map(\.fence.rawValue)
+        guard let first = fences.min(), let last = fences.max() else { return [] }
+        let rows = try await database.run([
+            // A commit waits for the disk only when its transaction has written to the log.
+            "SELECT pg_logical_emit_message(true, 'transferd', ''::text)",
+            """
+            SELECT fence FROM running_attempt
+            WHERE first_fence BETWEEN \(first - Int64(AttemptRuns.runs.lengthMax)) AND \(last)
+                AND task_id = ANY (\(claims.map(\.task.uuid))) AND fence = ANY (\(fences))
+            """,
+        ])[1]
+        return try Set(rows.map { row throws(StoreError) in try row.fence("fence") })
     }
 
     /// The query for the tasks of a claim, from `run` and `part`.

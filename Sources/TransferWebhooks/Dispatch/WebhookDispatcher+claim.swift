@@ -270,6 +270,16 @@ extension WebhookDispatcher {
             try await stores.deliveries.recordExpired(claim, lease: bounds.lease)
         }
         guard let cursor else { return false }
+        if cursor < position {
+            logger.warning(
+                "events are sent again, for the log ends before what was delivered of it",
+                metadata: [
+                    "subscription": "\(claim.subscription)", "session": "\(claim.session)",
+                    "delivered": "\(position)", "after": "\(cursor)",
+                ]
+            )
+        }
+        // One that was moved back is due again as soon as it is released.
         guard cursor > position else { return true }
         held.passed(cursor)
         held.recorded(until: expiresAt, at: .now)

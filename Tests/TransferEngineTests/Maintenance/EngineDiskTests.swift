@@ -48,6 +48,7 @@ import TransferTestSupport
         #expect(fixture.files().count == 5)
     }
 
+    /// Unless they must replace nothing: then somebody has to look whether there is a file.
     @Test func filesInFoldersThatAreThereNeedNoOtherThread() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
@@ -55,7 +56,7 @@ import TransferTestSupport
         disk.letGo()
         try await fixture.withEngine(disk: disk.pool) { _ in
             let first = try await fixture.submit(fixture.origin.url("/file")) {
-                $0.destination = Destination(path: "folder/first", overwrite: false)
+                $0.destination = Destination(path: "folder/first", overwrite: true)
             }
             try await fixture.expectCompletion([first])
             // From now on the disk's threads complete no request.
@@ -64,7 +65,7 @@ import TransferTestSupport
             disk.pool.run(for: fixture.tenant) { group.wait() }
             defer { group.leave() }
             let second = try await fixture.submit(fixture.origin.url("/file")) {
-                $0.destination = Destination(path: "folder/second", overwrite: false)
+                $0.destination = Destination(path: "folder/second", overwrite: true)
             }
             try await fixture.expectCompletion([second])
         }

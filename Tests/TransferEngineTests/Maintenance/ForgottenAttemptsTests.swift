@@ -79,4 +79,16 @@ import TransferModel
         _ = forgotten.look([], isAnyBeingStored: false, from: Self.begin, at: end)
         #expect(forgotten.dueAt == end + .seconds(30))
     }
+
+    /// Of what runs here and is not in the database, only two looks in a row say so.
+    @Test func whatRunsIsLostAfterTwoLooksInARow() {
+        var forgotten = ForgottenAttempts()
+        let other = Fence(rawValue: Self.fence.rawValue + 1)
+        #expect(forgotten.look(running: [Self.fence]).isEmpty)
+        #expect(forgotten.look(running: [other]).isEmpty)
+        #expect(forgotten.look(running: [Self.fence]).isEmpty)
+        #expect(forgotten.look(running: [Self.fence, other]) == [Self.fence])
+        #expect(forgotten.look(running: []).isEmpty)
+        #expect(forgotten.look(running: [other]).isEmpty)
+    }
 }

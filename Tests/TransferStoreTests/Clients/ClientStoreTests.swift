@@ -134,9 +134,14 @@ import TransferTestSupport
         func told() async throws -> Set<SubscriptionID> {
             let claims = try await fixture.claimDeliveries()
             for claim in claims {
+                let events = try await fixture.stores.events.events(
+                    of: claim.session,
+                    after: 0,
+                    limit: 1000
+                )
                 _ = try await fixture.stores.deliveries.recordDelivered(
                     claim,
-                    through: 1000,
+                    through: try #require(events.last).sequence,
                     status: 204,
                     lease: .zero
                 )

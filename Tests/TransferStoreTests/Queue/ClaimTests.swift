@@ -83,6 +83,29 @@ import TransferTestSupport
         #expect(try await fixture.complete(claims) == Set(claims.map(\.task)))
     }
 
+    /// The server may have crashed since, or another may be in its place.
+    @Test func onlyClaimsThatTheDatabaseHasAreDurable() async throws {
+        let fixture = try await StoreFixture()
+        let queue = fixture.stores.queue
+        try await fixture.submit(8)
+        let claims = try await fixture.claim(7)
+        try #require(claims.count == 7)
+        let later = try await fixture.claim()
+        #expect(try await queue.makeClaimsDurable(claims) == Set(claims.map(\.fence)))
+        // Some have rows of their own.
+        try await fixture.separate(Array(claims[..<3]))
+        let lost = [claims[1], claims[4]]
+        let ends = lost.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: .released) }
+        #expect(try await fixture.stores.completions.end(ends).count == 2)
+        let kept = Set(claims.map(\.fence)).subtracting(lost.map(\.fence))
+        #expect(try await queue.makeClaimsDurable(claims) == kept)
+        // The row in which they are begins before these.
+        #expect(try await queue.makeClaimsDurable([claims[6]]) == [claims[6].fence])
+        #expect(try await queue.makeClaimsDurable(lost).isEmpty)
+        #expect(try await queue.makeClaimsDurable([]).isEmpty)
+        #expect(try await queue.makeClaimsDurable(later) == Set(later.map(\.fence)))
+    }
+
     @Test func nothingIsTakenBeforeThePlaceWhereAFlowBegins() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(4) { submission, index in

@@ -63,6 +63,28 @@ struct WebhookExpiryTests {
         #expect(lines.first?.contains(" events=\(forgotten) ") == true)
     }
 
+    /// A backup that was restored may have less of a log than was delivered of it.
+    @Test func startsOverWhereTheLogEndsBeforeTheCursor() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        try await fixture.happen(2)
+        try await fixture.withDispatcher { _ in
+            _ = try await fixture.receiver.messages(2)
+            try await eventually("nothing is due") {
+                let idle: Query = "SELECT count(*) AS count FROM delivery WHERE due_at IS NULL"
+                return try await fixture.count(idle) == 1
+            }
+            try await fixture.execute("UPDATE delivery SET acknowledged_sequence = 9")
+            try await fixture.happen(1)
+            _ = try await fixture.receiver.messages(5)
+        }
+        #expect(try messages(fixture).map(\.data.sequence) == [1, 2, 1, 2, 3])
+        let lines = fixture.log.lines.filter { $0.contains("sent again") }
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasPrefix("warning") == true)
+        #expect(lines.first?.contains(" delivered=9 ") == true)
+    }
+
     @Test func aReceiverThatWasAwayIsToldWhatExpired() async throws {
         let fixture = try await DeliveryFixture()
         let id = try await fixture.subscribe(answers: [.status(500)])
