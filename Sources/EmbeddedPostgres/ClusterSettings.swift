@@ -40,17 +40,34 @@ struct ClusterSettings: Sendable {
     /// otherwise.
     ///
     /// Buffers that have filled are never given back, and beyond the limit of a container the
-    /// kernel kills the server again and again. `work_mem` stays, because plans hang on it, and so
-    /// do connections, of which an instance opens a dozen whatever their maximum.
+    /// kernel kills the server again and again. `work_mem` stays, because plans hang on it; of
+    /// connections under load an instance has no more than ``connectionsMax(memoryBytes:)`` says.
     mutating func fit(memoryBytes: Int64) {
-        let bytes = max(memoryBytes / Self.buffersPart, Self.buffersBytesMin)
+        let bytes = Self.buffersBytes(memoryBytes: memoryBytes)
         guard bytes < Self.buffersBytesMax else { return }
         prefer("\(bytes >> 20)MB", for: "shared_buffers")
         // Each of three vacuums may take as much; 64 MB by default, where the buffers have 256.
         prefer("\(bytes >> 22)MB", for: "maintenance_work_mem")
     }
 
-    private static let buffersPart: Int64 = 4
+    /// Returns the number of connections under load whose processes fit, with the buffers, into
+    /// half of the memory: an instance and the files need the other half.
+    static func connectionsMax(memoryBytes: Int64) -> Int {
+        let bytes = memoryBytes / 2 - buffersBytes(memoryBytes: memoryBytes)
+        return max(connectionsMin, Int(clamping: bytes / connectionBytes))
+    }
+
+    private static func buffersBytes(memoryBytes: Int64) -> Int64 {
+        min(max(memoryBytes / buffersPart, buffersBytesMin), buffersBytesMax)
+    }
+
+    /// What the process of a connection keeps that has run every statement: 82 to 98 MB, of which
+    /// nearly all are plans.
+    private static let connectionBytes: Int64 = 96 << 20
+    /// One beside that of a statement which takes long.
+    private static let connectionsMin = 2
+
+    private static let buffersPart: Int64 = 8
     private static let buffersBytesMin: Int64 = 32 << 20
     /// As ``defaults`` have it.
     private static let buffersBytesMax: Int64 = 256 << 20

@@ -40,6 +40,12 @@ package struct EmbeddedCluster: Sendable {
         return EmbeddedCluster(server: server, logger: logger)
     }
 
+    /// Returns how many connections under load a cluster with its settings can bear in this much
+    /// memory, beside one instance; at least two.
+    package static func connectionsMax(memoryBytes: Int64) -> Int {
+        ClusterSettings.connectionsMax(memoryBytes: memoryBytes)
+    }
+
     /// Throws what is missing on this machine for a cluster to be made.
     package static func checkMachine() throws(EmbeddedPostgresError) {
         try ClusterServer.checkMachine()

@@ -9,17 +9,24 @@ import Testing
         return settings.text
     }
 
-    @Test(arguments: [(256, 64, 16), (384, 96, 24), (512, 128, 32), (64, 32, 8)])
+    @Test(arguments: [(256, 32, 8), (512, 64, 16), (1024, 128, 32), (64, 32, 8)])
     func littleMemoryHasSmallBuffers(memory: Int, buffers: Int, vacuum: Int) {
         let text = Self.text(memoryBytes: Int64(memory) << 20)
         #expect(text.contains("shared_buffers = '\(buffers)MB'\n"), "\(text)")
         #expect(text.contains("maintenance_work_mem = '\(vacuum)MB'\n"), "\(text)")
     }
 
+    /// Each keeps the plans of all statements.
+    @Test(arguments: [(256, 2), (512, 2), (768, 3), (1024, 4), (1536, 6), (2048, 8)])
+    func littleMemoryBearsFewConnections(memory: Int, connections: Int) {
+        let bytes = Int64(memory) << 20
+        #expect(EmbeddedCluster.connectionsMax(memoryBytes: bytes) == connections)
+    }
+
     @Test func muchMemoryChangesNothing() {
         let text = ClusterSettings(overrides: [:], socketDirectory: "/run").text
         #expect(text.contains("shared_buffers = '256MB'\n"))
-        for bytes: Int64 in [1 << 30, 64 << 30] { #expect(Self.text(memoryBytes: bytes) == text) }
+        for bytes: Int64 in [2 << 30, 64 << 30] { #expect(Self.text(memoryBytes: bytes) == text) }
     }
 
     @Test func whatTheCallerHasSetStays() {

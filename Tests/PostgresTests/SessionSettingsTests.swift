@@ -64,6 +64,13 @@ import TransferTestSupport
         }
     }
 
+    @Test(arguments: ["idle_session_timeout", "idle_in_transaction_session_timeout"])
+    func endNoConnectionThatIsIdle(setting: String) async throws {
+        try await Self.set(setting, to: "4s")
+        let connection = try await TestDatabase.current.connection()
+        #expect(try await Self.value(of: setting, in: connection) == "0")
+    }
+
     /// As the connection on which instances signal what they did.
     @Test(arguments: [false, true])
     func giveWayToThoseOfAConnection(sharesSessions: Bool) async throws {

@@ -242,10 +242,12 @@ extension ConnectionConfiguration {
     /// The settings by which the server notices a client that has vanished, or reads no more, and
     /// ends its transaction; as here for a server that has vanished.
     ///
-    /// A socket of the server's machine has none of them, and ignores them.
+    /// A socket of the server's machine ignores those of TCP. A client that is idle has not
+    /// vanished: one that listens may say nothing for hours.
     private static let clientWatch: [(name: String, value: String?)] = [
         ("tcp_keepalives_idle", "10s"), ("tcp_keepalives_interval", "5s"),
         ("tcp_keepalives_count", "3"), ("tcp_user_timeout", "20s"),
+        ("idle_session_timeout", "0"), ("idle_in_transaction_session_timeout", "0"),
     ]
 
     /// The query that sets what every connection relies on.
@@ -272,8 +274,12 @@ extension ConnectionConfiguration {
         return """
             SELECT set_config(name, value, \(sharesSessions))
             FROM unnest(\(present.map(\.name)), \(present.compactMap(\.value))) AS s (name, value)
-            WHERE (name, value) <> ('synchronous_commit', 'on')
-                OR current_setting('synchronous_commit') = 'off'
+            WHERE CASE name
+                WHEN 'synchronous_commit'
+                    THEN value <> 'on' OR current_setting('synchronous_commit') = 'off'
+                -- Since PostgreSQL 14.
+                WHEN 'idle_session_timeout' THEN current_setting(name, true) IS NOT NULL
+                ELSE true END
             """
     }
 

@@ -10,8 +10,9 @@ extension AuditStore {
     /// An instance that finds another one sealing does nothing. Entries of transactions that are
     /// still running are left for the next block: the chain waits for them, and they never for it.
     ///
-    /// - Returns: the block; nil if there was nothing to seal. There may be more after a block.
-    package func seal() async throws(StoreError) -> AuditBlock? {
+    /// - Returns: the block, and whether entries are left that did not fit into it; nil if there
+    ///   was nothing to seal.
+    package func seal() async throws(StoreError) -> (block: AuditBlock, isFull: Bool)? {
         let rows = try await database.run([
             Self.renumbering,
             """
@@ -71,10 +72,12 @@ extension AuditStore {
             UPDATE audit_chain c SET number = s.number, sha256 = s.sha256,
                 before_epoch = s.before_epoch, before_transaction = s.before_transaction
             FROM sealed s WHERE c.is_one
-            RETURNING s.number, s.sha256
+            RETURNING s.number, s.sha256, EXISTS (SELECT FROM surplus) AS is_full
             """,
         ])
-        return try rows[1].first.map { row throws(StoreError) in try AuditBlock(row) }
+        return try rows[1].first.map { row throws(StoreError) in
+            (try AuditBlock(row), try row.decode("is_full"))
+        }
     }
 
     /// Selects the digest of an entry `e`.
@@ -110,7 +113,8 @@ extension AuditStore {
             "SELECT set_config('transferd.removes_audit_entries', 'on', true)",
             """
             WITH chain AS MATERIALIZED (
-                SELECT c.removed_number FROM audit_chain c WHERE c.is_one FOR UPDATE SKIP LOCKED
+                -- Who seals has it for a moment: to pass it over would end the removal for an hour.
+                SELECT c.removed_number FROM audit_chain c WHERE c.is_one FOR UPDATE
             ),
             block AS MATERIALIZED (
                 SELECT b.number, b.from_epoch, b.from_transaction, b.before_epoch,

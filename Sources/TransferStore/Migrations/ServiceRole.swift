@@ -20,7 +20,12 @@ extension ServiceRole {
         )
         guard try rows.first?.decode("is_missing", as: Bool.self) == true else { return }
         do throws(PostgresError) {
-            _ = try await connection.execute("CREATE ROLE \(identifier: name) LOGIN NOINHERIT")
+            _ = try await connection.execute([
+                "CREATE ROLE \(identifier: name) LOGIN NOINHERIT",
+                // Clients can cause errors of its statements at will, such as by repeated requests,
+                // and the server's log has no bound while it runs. The service tells of them.
+                "ALTER ROLE \(identifier: name) SET log_min_messages = 'log'",
+            ])
         } catch  where error.sqlState == "42710" {
             // Another process has made it meanwhile.
         }

@@ -89,11 +89,16 @@ struct DatabaseServer: Sendable {
 
     /// Makes the pool of an instance; long statements are sent by a thread that gives way to
     /// others.
+    ///
+    /// To a private cluster it has as many connections as the memory bears.
     func pool() throws(PollLoopError) -> ConnectionPool {
         let loopForLong = try PollLoop(name: "libpq-long")
         loopForLong.execute { Priority.lower() }
+        let bearable =
+            isPrivate ? EmbeddedCluster.connectionsMax(memoryBytes: Memory.bytes) : .max
         return ConnectionPool(
             configuration: configuration,
+            connectionsMax: min(ConnectionPool.connectionsMaxDefault, bearable),
             loop: loop,
             loopForLong: loopForLong
         )

@@ -156,7 +156,8 @@ final class ServiceStart: Sendable {
         )
     }
 
-    /// The memory below which a private cluster and an instance, both busy, exceed it.
+    /// The memory below which a private cluster and an instance, both busy, exceed it, however few
+    /// connections they have.
     private static let memoryBytesMin: Int64 = 512 << 20
 
     /// Opens the container; nil for an instance without files.

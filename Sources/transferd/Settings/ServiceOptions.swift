@@ -159,7 +159,7 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
-            How many days events are kept at least, 7 to 3,650; 30. They are removed by the week. \
+            How many days events are kept at least, 7 to 730; 30. They are removed by the week. \
             [TRANSFERD_EVENTS_RETENTION]
             """
     )
@@ -167,7 +167,7 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
-            How many days ended attempts are kept at least, 7 to 3,650; 30. They are removed by the \
+            How many days ended attempts are kept at least, 7 to 730; 30. They are removed by the \
             week, also of tasks that are kept longer. [TRANSFERD_ATTEMPTS_RETENTION]
             """
     )

@@ -58,6 +58,19 @@ import TransferTestSupport
         #expect(report.removed == 3 && report.removedSealedAt != nil)
     }
 
+    @Test func whoeverSealsMeanwhileDoesNotEndTheRemoval() async throws {
+        let fixture = try await AuditStoreTests.log()
+        let audit = fixture.stores.audit
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute("SELECT FROM audit_chain FOR UPDATE")
+        async let removed = audit.removeEntries(sealedBefore: .zero)
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        let number = try await removed
+        #expect(number == 1)
+    }
+
     @Test func entriesThatWereRemovedForTheirAgeDoNot() async throws {
         let fixture = try await AuditStoreTests.log()
         let audit = fixture.stores.audit

@@ -200,6 +200,17 @@ import TransferTestSupport
         for _ in 0..<2 { try await role.create(connection) }
         for _ in 0..<2 { try await role.grant(connection) }
         #expect(try await role.isGranted(connection))
+        // The server's log would have each statement that a client lets fail.
+        let settings = try await connection.execute(
+            """
+            SELECT s.setconfig AS settings FROM pg_db_role_setting s
+            WHERE s.setrole = to_regrole(quote_ident(\(name)))
+            """
+        )
+        #expect(
+            try settings.map { try $0.decode("settings", as: [String].self) }
+                == [["log_min_messages=log"]]
+        )
         try await connection.executeScript(
             "DROP OWNED BY \(Query.quoted(identifier: name)); "
                 + "DROP ROLE \(Query.quoted(identifier: name))"
