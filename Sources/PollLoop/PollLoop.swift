@@ -143,6 +143,9 @@ package final class PollLoop: SerialExecutor {
     }
 
     /// Calls `body` on the loop once `delay` has passed on the monotonic clock.
+    ///
+    /// A negative delay counts as none, so that a body that schedules itself each time keeps
+    /// nothing else from the loop.
     @discardableResult
     package func schedule(after delay: Duration, _ body: @escaping () -> Void) -> Timer {
         checkIsolated()
@@ -150,7 +153,7 @@ package final class PollLoop: SerialExecutor {
         let timer = Timer(number: confined.timerCount)
         confined.timerBodies[timer] = body
         confined.deadlines.insert(
-            Deadline(instant: ContinuousClock.now.advanced(by: delay), timer: timer)
+            Deadline(instant: ContinuousClock.now.advanced(by: max(delay, .zero)), timer: timer)
         )
         return timer
     }

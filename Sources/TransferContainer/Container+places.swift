@@ -59,7 +59,10 @@ extension Container {
         let walk = try walk(folder)
         var bytes: Int64 = 0
         while let entry = walk.next() {
-            if let status = status(of: entry) { bytes += Int64(status.st_size) }
+            guard let status = status(of: entry) else { continue }
+            // Sparse files may have any size.
+            let (sum, isOver) = bytes.addingReportingOverflow(Int64(status.st_size))
+            bytes = isOver ? .max : sum
         }
         return bytes
     }
@@ -92,7 +95,9 @@ extension Container {
         guard let status = status(of: entry) else { return nil }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        return .seconds(now.tv_sec - status.st_mtim.tv_sec)
+        // A disk may tell any time, even one for which the difference is no number.
+        let (seconds, isOver) = now.tv_sec.subtractingReportingOverflow(status.st_mtim.tv_sec)
+        return .seconds(isOver ? .max : seconds)
     }
 
     /// Returns the status; nil when the entry is not a file, is gone, or cannot be opened.

@@ -48,6 +48,25 @@ struct PollLoopTimerTests {
         #expect(Self.isOrdered(due))
     }
 
+    @Test func aTimerThatIsLongDueEachTimeKeepsNothingElseWaiting() async throws {
+        let loop = try PollLoop(name: "timers")
+        defer { loop.stop() }
+        let firesMax = 1000
+        let fired = Atomic(0)
+        let before: Int = await withCheckedContinuation { continuation in
+            @Sendable func again() {
+                let number = fired.add(1, ordering: .relaxed).newValue
+                // Posted before the timer is due for the first time.
+                if number == 1 {
+                    loop.execute { continuation.resume(returning: fired.load(ordering: .relaxed)) }
+                }
+                if number < firesMax { loop.schedule(after: .seconds(-3600), again) }
+            }
+            loop.execute(again)
+        }
+        #expect(before < firesMax)
+    }
+
     @Test func firesTimersOfOneInstantInOrderOfScheduling() async throws {
         let loop = try PollLoop(name: "timers")
         defer { loop.stop() }

@@ -113,6 +113,10 @@ package final class CurlLoop: Sendable {
         if !post({ Self.cancel(sink) }) { Self.cancel(sink) }
     }
 
+    /// Runs `work` on the loop's thread, after what was posted before; not at all once it is
+    /// stopped.
+    package func perform(_ work: @escaping @Sendable () -> Void) { post(work) }
+
     private static func cancel(_ sink: any CurlSink) {
         sink.finish(.failure(CurlError(.cancelled)))
     }

@@ -39,6 +39,21 @@ struct NameLookups {
         }
     }
 
+    /// Counts the addresses that are kept of a name, the first ones of each family: it may have
+    /// thousands, of which most would never be tried.
+    struct Room {
+        /// The maximum number of addresses of one family.
+        static let ofFamily = 8
+        private var counts: [Int32: Int] = [:]
+
+        /// Returns whether there is room for an address of a family, and takes it.
+        mutating func take(_ family: Int32) -> Bool {
+            guard counts[family, default: 0] < Self.ofFamily else { return false }
+            counts[family, default: 0] += 1
+            return true
+        }
+    }
+
     private struct Found {
         let addresses: [String]
         let until: Instant
@@ -100,7 +115,7 @@ struct NameLookups {
     }
 }
 
-/// Returns the addresses that getaddrinfo(3) has for a name, in its order (RFC 6724).
+/// Returns the first addresses that getaddrinfo(3) has for a name, in its order (RFC 6724).
 private func addresses(of host: String) -> [String] {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = IPv6Support.ofSystem.family
@@ -109,10 +124,13 @@ private func addresses(of host: String) -> [String] {
     guard unsafe getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
     defer { unsafe freeaddrinfo(first) }
     var texts: [String] = []
+    var room = NameLookups.Room()
     var next = unsafe first
     while let entry = unsafe next {
         // libcurl would not read an address with a zone, which is never the address of an origin.
-        if let text = unsafe numericHost(entry.pointee), !text.contains("%") {
+        if let text = unsafe numericHost(entry.pointee), !text.contains("%"),
+            unsafe room.take(entry.pointee.ai_family)
+        {
             texts.append(text)
         }
         unsafe next = entry.pointee.ai_next

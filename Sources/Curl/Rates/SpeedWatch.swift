@@ -51,9 +51,13 @@ struct SpeedWatch {
         return switch state {
         case .idle: now + limit.period
         case .measuring(let since): since + limit.period
-        case .paused(let measured): now + limit.period - measured
+        // No period ends during a pause, even if nothing is left of it.
+        case .paused(let measured): now + max(limit.period - measured, Self.lookInterval)
         }
     }
+
+    /// The least time between two looks during a pause, which may last for an hour.
+    private static let lookInterval: Duration = .seconds(1)
 
     /// Returns whether a period has ended with too few bytes; otherwise the next one starts.
     mutating func isTooSlow(at now: Instant) -> Bool {

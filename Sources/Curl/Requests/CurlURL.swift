@@ -32,10 +32,10 @@ package struct CurlURL: Sendable, Hashable {
     ///
     /// - Throws: ``CurlError`` as ``init(_:)`` does.
     package func resolving(_ location: String) throws(CurlError) -> CurlURL {
-        // Libcurl takes a fragment for the last part of a path.
-        guard location.utf8.first != UInt8(ascii: "#") else { return self }
+        // Both mean this URL (section 5.2.2); libcurl takes them for the last part of a path.
+        guard let first = location.utf8.first, first != UInt8(ascii: "#") else { return self }
         let rest = location.utf8.drop { $0.isSchemeByte }
-        let hasScheme = rest.first == .colon && location.utf8.first != .colon
+        let hasScheme = rest.first == .colon && first != .colon
         // Without a scheme, libcurl puts this URL's before slashes, however many these are.
         let isSound =
             hasScheme
@@ -89,7 +89,9 @@ package struct CurlURL: Sendable, Hashable {
         self.scheme = scheme
         self.host = host
         self.port = port
-        self.absoluteString = absoluteString
+        // Libcurl has an empty query, but leaves it out of the URL.
+        let hasEmptyQuery = handle.part(CURLUPART_QUERY)?.isEmpty ?? false
+        self.absoluteString = hasEmptyQuery ? absoluteString + "?" : absoluteString
     }
 
     /// Owns one `CURLU`.

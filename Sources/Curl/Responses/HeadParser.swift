@@ -119,18 +119,18 @@ struct HeadParser {
             return continueField(text)
         }
         guard let colon = text.firstIndex(of: .colon), colon > text.startIndex else { return false }
-        let name = text[..<colon]
-        guard name.allSatisfy(\.isTokenByte) else { return false }
+        guard text[..<colon].allSatisfy(\.isTokenByte) else { return false }
+        let name = String(decoding: text[..<colon], as: UTF8.self)
         let value = Self.trimmingBlanks(text[(colon + 1)...])
         guard Self.isSafe(value) else { return false }
-        headers.append((String(decoding: name, as: UTF8.self), Self.decode(value)))
+        headers.append((name, Self.decode(value, of: name)))
         return true
     }
 
     /// Joins a folded line to its field with one space (RFC 9112, section 5.2).
     private mutating func continueField(_ text: ArraySlice<UInt8>) -> Bool {
         guard Self.isSafe(text), var last = headers.popLast() else { return false }
-        last.value += " " + Self.decode(Self.trimmingBlanks(text))
+        last.value += " " + Self.decode(Self.trimmingBlanks(text), of: last.name)
         headers.append(last)
         return true
     }
@@ -154,11 +154,27 @@ struct HeadParser {
         return text
     }
 
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
+    /// The maximum number of bytes of a character; emoji of four people have 25.
+    private static let characterBytesMax = 128
+
+    /// Returns the text of a value of the field `name`: as UTF-8, or else as Latin-1.
+    ///
+    /// UTF-8 that would take seconds to compare is read as Latin-1, too: Swift sorts the marks that
+    /// combine with a letter, however many. A URL means its bytes, of which Latin-1 would make
+    /// others: those of `Location` are escaped instead.
+    private static func decode(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
+        if let text = String(validating: bytes, as: UTF8.self),
+            bytes.allSatisfy({ $0 < 0xCC })
+                || text.allSatisfy({ $0.utf8.count <= characterBytesMax })
+        {
+            return text
+        }
         var text = String.UnicodeScalarView()
         text.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
-        return String(text)
+        guard name.isEqualIgnoringASCIICase(to: "Location") else { return String(text) }
+        return text.map { scalar in
+            scalar.isASCII ? String(scalar) : "%" + String(scalar.value, radix: 16, uppercase: true)
+        }.joined()
     }
 }
 

@@ -4,7 +4,8 @@ package struct ResponseHead: Sendable {
     package let status: Int
     /// The HTTP version from the status line, for example `1.1` or `2`.
     package let httpVersion: String
-    /// The fields in order of arrival; values that are not UTF-8 are read as Latin-1.
+    /// The fields in order of arrival; values that are not UTF-8 are read as Latin-1, but a
+    /// `Location` has such bytes escaped.
     package let headers: [(name: String, value: String)]
     /// The announced length of the body; nil when there is none or a transfer coding applies.
     package let contentLength: Int64?

@@ -56,10 +56,12 @@ extension ActiveAttempts {
             }
         }
 
-        /// Returns what has changed since the last call.
-        mutating func takeNews(at instant: ContinuousClock.Instant) -> News {
+        /// Returns what has changed since the last call, now that the attempt is at `now`.
+        mutating func takeNews(
+            from now: AttemptStatus,
+            at instant: ContinuousClock.Instant
+        ) -> News {
             let claim = attempt.claim
-            let now = attempt.progress
             var last = stored ?? Stored()
             var news = News()
             if let resumption = now.resumption, !last.isResumptionTold {

@@ -271,12 +271,18 @@ final class ActiveAttempts: Sendable {
     func takeProgress(
         at instant: ContinuousClock.Instant = .now
     ) -> ProgressReport {
-        state.withLock { state in
+        // Nobody who starts or ends an attempt waits for what another one has to say.
+        let statuses = all.map { (attempt: $0, status: $0.progress) }
+        return state.withLock { state in
             var progress: [AttemptProgress] = []
             var resumptions: [Resumption] = []
             var heard: [TaskClaim] = []
-            for fence in state.slots.keys {
-                guard let news = state.slots[fence]?.takeNews(at: instant) else { continue }
+            for (attempt, status) in statuses {
+                let fence = attempt.claim.fence
+                // The attempt that a wait was for may have taken its place meanwhile.
+                guard state.slots[fence]?.attempt === attempt,
+                    let news = state.slots[fence]?.takeNews(from: status, at: instant)
+                else { continue }
                 if let change = news.progress { progress.append(change) }
                 if let resumption = news.resumption { resumptions.append(resumption) }
                 if let claim = news.heard { heard.append(claim) }

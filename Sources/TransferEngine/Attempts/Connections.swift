@@ -31,6 +31,11 @@ final class Connections: Sendable {
     /// Gives the requests, of which none was made yet, their loop.
     func begin(on loop: CurlLoop) { state.withLock { $0.loop = loop } }
 
+    /// Runs `work` on the thread of the requests; not at all before the attempt begins.
+    func perform(_ work: @escaping @Sendable () -> Void) {
+        state.withLock(\.loop)?.perform(work)
+    }
+
     /// Whether a request may be made now; if not, none may later.
     var isOpen: Bool {
         let mayBegin = mayBegin()

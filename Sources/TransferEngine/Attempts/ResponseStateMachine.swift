@@ -177,7 +177,7 @@ struct ResponseStateMachine {
     }
 
     private func canFollow(_ head: ResponseHead) -> Bool {
-        head["Location"] != nil && redirects < redirectsMax
+        head.location != nil && redirects < redirectsMax
     }
 
     /// Whether a 206 is exactly what was asked for, of the very same file (RFC 9110 §15.3.7).
@@ -296,7 +296,7 @@ struct ResponseStateMachine {
                 TransferResult(
                     httpStatus: head.status,
                     bytesReceived: bytesWritten,
-                    fields: KeptFields(of: head.headers),
+                    fields: KeptFields(of: head.headers, describingContent: !hasContent),
                     isLengthVerified: isLengthVerified,
                     suggestedFileName: SuggestedFileName.of(
                         contentDisposition: head["Content-Disposition"],
@@ -320,7 +320,7 @@ struct ResponseStateMachine {
         guard redirects < redirectsMax else {
             throw refuse("The server redirected more than \(redirectsMax) times.")
         }
-        guard let location = head["Location"] else {
+        guard let location = head.location else {
             throw refuse("The server redirected without saying where to.")
         }
         guard let next = try? url.resolving(location) else {
@@ -353,6 +353,11 @@ extension TransferFailure {
 }
 
 extension ResponseHead {
+    /// The place that `Location` names; nil without one.
+    ///
+    /// An empty value would mean the URL that was asked (RFC 3986 §5.2.2), which is no other place.
+    var location: String? { self["Location"].flatMap { $0.isEmpty ? nil : $0 } }
+
     /// The coding of the body, as `Content-Encoding` names it; nil without one.
     var coding: String? {
         guard let field = self["Content-Encoding"]?.lowercased(), !field.isEmpty,

@@ -2,6 +2,9 @@ import Curl
 import TransferModel
 
 /// A running attempt, in either direction.
+///
+/// What it tells and what it is told must not wait for the disk or for an origin: the threads that
+/// call it also serve requests and send heartbeats.
 protocol TransferAttempt: AnyObject, Sendable {
     var claim: TaskClaim { get }
     /// Its progress so far.

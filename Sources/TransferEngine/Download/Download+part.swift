@@ -50,17 +50,7 @@ extension Download {
         }
     }
 
-    /// Records a file at the destination, which would fail the task when its bytes are there; the
-    /// folder has been prepared before.
-    func refuseCollision() {
-        do throws(StorageError) {
-            guard let failure = try collision() else { return }
-            state.withLock { $0.machine.failed(failure) }
-        } catch {
-            // The rename tells what is wrong with the place.
-        }
-    }
-
+    /// Returns the failure of a task at whose destination there is a file that must stay.
     private func collision() throws(StorageError) -> TransferFailure? {
         guard let destination = claim.destination, !destination.overwrite,
             case let goal = Container.Place(destination.path, tenant: claim.tenant),
@@ -112,6 +102,24 @@ extension Download {
             guard meaning(of: error).shortage == nil else { throw error }
             return nil
         }
+    }
+
+    /// The progress of the attempt so far; while a piece is being written, that before it.
+    var progress: AttemptStatus {
+        _ = state.withLockIfAvailable { publish($0) }
+        return published.withLock(\.self)
+    }
+
+    /// Records what ``progress`` is as long as others cannot read the state.
+    func publish(_ state: State) {
+        let status = AttemptStatus(
+            received: state.bytesReceived,
+            expected: state.bytesExpected,
+            isAtOrigin: state.isAtOrigin,
+            resumption: state.resumption,
+            checkpoint: state.bytesReceived >= Self.checkpointBytes ? keepable(state) : nil
+        )
+        published.withLock { $0 = status }
     }
 
     /// Returns what a later attempt needs to resume the file; nil when it cannot be resumed.

@@ -99,8 +99,9 @@ extension Download {
     /// Starts another connection, if there is a slot for it.
     private func join() -> Bool {
         guard active.takeConnection(for: claim.fence) else { return false }
-        let assignment = state.withLock { state in
-            isReadyForSegments(&state) ? state.segments?.join() : nil
+        let assignment = state.withLock { state -> Segments.Assignment? in
+            guard !connections.isAbandoned, isReadyForSegments(&state) else { return nil }
+            return state.segments?.join()
         }
         guard let assignment else {
             active.returnConnection(of: claim.fence)
@@ -141,16 +142,12 @@ extension Download {
             sink: assignment.connection == Segments.lead
                 ? self : SegmentConnection(assignment.connection, of: self)
         )
-        // Another thread may have given the connection up before it had a request to cancel.
-        let isStopping = state.withLock { state in
-            state.segments?.isStopping(assignment.connection) ?? false
-        }
-        if isStopping { connections.cancel(assignment.connection) }
     }
 
     /// Handles the end of a connection, successful or not.
     func ended(_ connection: Int, _ result: Result<CurlSummary, CurlError>) {
         let step = state.withLock { state in
+            heedAbandonment(&state)
             if connection == Segments.lead { state.isLeadDone = state.segments != nil }
             return state.segments?.ended(connection, result)
         }
@@ -216,9 +213,14 @@ extension Download {
     }
 
     /// Gives up a connection because another attempt needs its slot.
+    ///
+    /// The loop's thread does that: no other one has to wait for what it is writing, and no
+    /// connection is given up between its assignment and its request.
     func yieldConnection() {
-        let connection = state.withLock { $0.segments?.yield() }
-        if let connection { connections.cancel(connection) }
+        connections.perform { [self] in
+            let connection = state.withLock { $0.segments?.yield() }
+            if let connection { connections.cancel(connection) }
+        }
     }
 }
 

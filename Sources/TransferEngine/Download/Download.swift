@@ -7,11 +7,12 @@ import TransferModel
 /// An attempt of a download task: requests, redirects and the part file.
 ///
 /// It is called on its curl loop's thread, except for `begin`, `abandon`, `yieldConnection` and
-/// `progress`, which any thread may call; state that both sides touch is under the mutex.
+/// `progress`, which any thread may call. That thread holds the mutex also while it writes, for as
+/// long as the disk takes; the other calls never wait for it then.
 final class Download: CurlSink, TransferAttempt {
     /// The number of bytes after which a file is worth keeping and the first checkpoint is made at
     /// once; a killed worker costs at most this much.
-    private static let checkpointBytes: Int64 = 512 * 1024
+    static let checkpointBytes: Int64 = 512 * 1024
 
     let claim: TaskClaim
     /// The place of the file that this attempt creates.
@@ -27,6 +28,8 @@ final class Download: CurlSink, TransferAttempt {
     private let onEnd: @Sendable (EndedDownload) -> Void
     let connections: Connections
     let state: Mutex<State>
+    /// What ``progress`` is while something is being written.
+    let published: Mutex<AttemptStatus>
 
     struct State {
         var machine: ResponseStateMachine
@@ -99,6 +102,7 @@ final class Download: CurlSink, TransferAttempt {
         self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
+        published = Mutex(AttemptStatus(before: claim))
         state = Mutex(
             State(
                 machine: ResponseStateMachine(
@@ -126,12 +130,11 @@ final class Download: CurlSink, TransferAttempt {
     /// Sends the first request, once the disk work before it is done.
     func begin(on loop: CurlLoop) {
         connections.begin(on: loop)
-        let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
+        let needsDisk =
+            claim.partial != nil || !container.hasDirectory(of: place)
+            || claim.destination?.overwrite == false
         // An attempt that was stopped before it started has nothing to prepare.
-        guard needsDisk, !connections.isAbandoned else {
-            refuseCollision()
-            return request()
-        }
+        guard needsDisk, !connections.isAbandoned else { return request() }
         disk.run(for: claim.tenant) { [self] in
             prepare()
             request()
@@ -142,6 +145,7 @@ final class Download: CurlSink, TransferAttempt {
     private func request() {
         if !connections.isOpen { abandon() }
         let request: CurlRequest? = state.withLock { state in
+            heedAbandonment(&state)
             guard state.machine.mayRequest else { return nil }
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
@@ -177,25 +181,15 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     /// Stops the attempt; `onEnd` follows with `abandoned`, or with the outcome that came first.
-    func abandon() {
-        state.withLock { state in
-            state.machine.abandoned()
-            state.segments?.stop()
-        }
-        connections.abandon()
-    }
+    ///
+    /// From now on no request is sent, and nothing is written after a piece that is being written.
+    func abandon() { connections.abandon() }
 
-    /// The progress of the attempt so far.
-    var progress: AttemptStatus {
-        state.withLock { state in
-            AttemptStatus(
-                received: state.bytesReceived,
-                expected: state.bytesExpected,
-                isAtOrigin: state.isAtOrigin,
-                resumption: state.resumption,
-                checkpoint: state.bytesReceived >= Self.checkpointBytes ? keepable(state) : nil
-            )
-        }
+    /// Lets the state follow an abandonment, which does not wait for its mutex.
+    func heedAbandonment(_ state: inout State) {
+        guard connections.isAbandoned else { return }
+        state.machine.abandoned()
+        state.segments?.stop()
     }
 
     func timeLeft(_ state: State) -> Duration {
@@ -207,6 +201,7 @@ final class Download: CurlSink, TransferAttempt {
         // show that the host serves.
         if head.status != 503, state.withLock({ $0.metrics.httpStatus == nil }) { onReached(claim) }
         return state.withLock { state in
+            heedAbandonment(&state)
             // This is another part that the first connection fetches.
             if state.segments != nil { return accept(head, on: Segments.lead, &state) }
             state.metrics.httpStatus = head.status
@@ -254,6 +249,7 @@ final class Download: CurlSink, TransferAttempt {
             let isCheckpoint =
                 before < Self.checkpointBytes && state.bytesReceived >= Self.checkpointBytes
                 && state.identity != nil
+            publish(state)
             return (outcome, isCheckpoint, adjust(&state))
         }
         if isCheckpoint { onCheckpoint() }
@@ -266,6 +262,7 @@ final class Download: CurlSink, TransferAttempt {
         on connection: Int,
         _ state: inout State
     ) -> SinkVerdict {
+        guard !connections.isAbandoned else { return .abort }
         guard !state.isDiscarding else {
             state.discarded += body.count
             let room = TransferFailure.responseBodyBytesMax - state.errorBody.count

@@ -214,9 +214,6 @@ struct Segments {
         return connection
     }
 
-    /// Whether a connection has been told to stop and has not ended yet.
-    func isStopping(_ connection: Int) -> Bool { stopping.contains(connection) }
-
     /// Stops the download: no further connections and no further bytes.
     mutating func stop() { isStopped = true }
 

@@ -4,7 +4,7 @@ import TransferModel
 /// An exchange whose attempt has ended, with all that it hands over.
 struct EndedExchange: Sendable {
     let claim: TaskClaim
-    let end: Exchange.End
+    var end: Exchange.End
     let metrics: AttemptMetrics
     /// The URL of the last request.
     let url: CurlURL

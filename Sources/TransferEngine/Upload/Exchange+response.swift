@@ -129,18 +129,26 @@ extension Exchange {
 
     /// Hands over the end, if there is one, as soon as everything that it depends on is stored.
     private func conclude() {
-        let (unusable, ended) = state.withLock { state -> (UploadResource?, EndedExchange?) in
-            guard state.countOfStoring == 0, let end = state.end else { return (nil, nil) }
+        let (unusable, concluded, file) = state.withLock {
+            state -> (UploadResource?, EndedExchange?, UploadFile?) in
+            guard state.countOfStoring == 0, let end = state.end else { return (nil, nil, nil) }
             if let unusable = state.upload?.unusable {
                 state.countOfStoring += 1
-                return (unusable, nil)
+                return (unusable, nil, nil)
             }
             state.end = nil
             defer { state.close() }
-            return (nil, handOver(end, state))
+            return (nil, handOver(end, state), state.file)
         }
         if let unusable { forget(unusable) }
-        if let ended { onEnd(ended) }
+        guard var ended = concluded else { return }
+        // The file is asked, and then closed, without the mutex: both wait for the disk.
+        if let file, !file.isUnchanged, !connections.isAbandoned {
+            ended.end = .failed(
+                TransferFailure(.sourceChanged, "The file was changed while it was sent.")
+            )
+        }
+        onEnd(ended)
     }
 
     private func forget(_ unusable: UploadResource) {
@@ -182,11 +190,6 @@ extension Exchange {
     }
 
     private func checked(_ end: ResponseStateMachine.End, _ state: Confined) -> End {
-        if let file = state.file, !file.isUnchanged, !connections.isAbandoned {
-            return .failed(
-                TransferFailure(.sourceChanged, "The file was changed while it was sent.")
-            )
-        }
         switch end {
         case .finished(let result):
             let answer = TransferResult(

@@ -214,6 +214,7 @@ extension ResponseStateMachine {
             url: url,
             redirectsMax: max(0, redirectsMax - redirects),
             guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
+            hasContent: claim.request.method != "HEAD",
             deliversErrors: deliversErrors
         )
     }

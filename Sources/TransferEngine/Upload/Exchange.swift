@@ -7,8 +7,9 @@ import TransferModel
 
 /// An attempt of an upload or data task: requests, redirects, and the answer in memory.
 ///
-/// It is called on its curl loop's thread, except for `begin`, `abandon` and `progress`, which any
-/// thread may call; state that both sides touch is under the mutex.
+/// It is called on its curl loop's thread, except for `begin`, `abandon`, `mayBeRepeated` and
+/// `progress`, which any thread may call; state that both sides touch is under the mutex, which
+/// nobody holds while waiting for the disk.
 final class Exchange: CurlSink, TransferAttempt {
     /// How the attempt has ended; a response comes with its body.
     enum End: Sendable {

@@ -31,7 +31,7 @@ extension ResponseHead {
 
     /// Whether the answer only leads to another place (RFC 9110 §15.4).
     var isRedirect: Bool {
-        [301, 302, 303, 307, 308].contains(status) && self["Location"] != nil
+        [301, 302, 303, 307, 308].contains(status) && location != nil
     }
 
     private static func length(_ text: String) -> Int64? {

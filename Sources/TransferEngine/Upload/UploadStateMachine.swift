@@ -302,7 +302,7 @@ extension UploadStateMachine {
         from url: CurlURL,
         isAtOrigin: Bool
     ) throws(TransferFailure) {
-        guard let location = head["Location"], let named = try? url.resolving(location),
+        guard let location = head.location, let named = try? url.resolving(location),
             named.absoluteString.utf8.count <= UploadResource.urlBytesMax,
             url.scheme == "http" || named.scheme == "https"
         else {

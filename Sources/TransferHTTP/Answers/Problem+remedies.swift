@@ -47,7 +47,7 @@ extension Problem {
             """
         case .unknownLease:
             """
-            The lease has ended, or never began; POST /v1/sessions/{identifier}/reconnect begins \
+            The lease holds no task, or no longer; POST /v1/sessions/{identifier}/reconnect begins \
             another.
             """
         case .unknownTask: "There is no such task; GET /v1/tasks lists the tasks of the tenant."

@@ -14,7 +14,8 @@ struct QueryParameters: Sendable {
 
     /// Reads the query of a request.
     ///
-    /// - Throws: ``Problem`` for names that are not `allowed`, repeated names and broken escapes.
+    /// - Throws: ``Problem`` for names that are not `allowed`, repeated names, broken escapes and
+    ///   values of too many combining marks.
     init(_ request: Request, allowed: Set<String>) throws(Problem) {
         let query = Array((request.uri.query ?? "").utf8)
         for pair in query.split(separator: UInt8(ascii: "&")) {
@@ -34,6 +35,14 @@ struct QueryParameters: Sendable {
             )
             guard let value, values.updateValue(value, forKey: name) == nil else {
                 throw Self.invalid(name, "Must be given once, in percent-encoded UTF-8.")
+            }
+            // A client string is compared by the database alone, as bytes.
+            let isCompared = name != TaskFilter.clientStringParameter
+            guard !isCompared || !CombiningMarks.areTooMany(in: value) else {
+                throw Self.invalid(
+                    name,
+                    "Must not have more than \(CombiningMarks.rowMax) combining marks in a row."
+                )
             }
         }
     }

@@ -4,8 +4,10 @@ import TransferWire
 extension TaskFilter {
     /// The names of the parameters that make a filter.
     static let parameters: Set<String> = [
-        "state", "kind", "client_persisted_string", "created_from", "created_before", "order",
+        "state", "kind", clientStringParameter, "created_from", "created_before", "order",
     ]
+    /// The name of the parameter for tasks with a client string, which may be any text.
+    static let clientStringParameter = "client_persisted_string"
 
     /// Reads the filter of a list of tasks.
     init(_ query: QueryParameters) throws(Problem) {
@@ -43,7 +45,7 @@ extension QueryParameters {
     }
 
     fileprivate func clientString() throws(Problem) -> ClientString? {
-        let name = "client_persisted_string"
+        let name = TaskFilter.clientStringParameter
         guard let text = self[name] else { return nil }
         guard let string = ClientString(text) else {
             throw Self.invalid(name, "Has at most \(ClientString.bytesMax) bytes.")

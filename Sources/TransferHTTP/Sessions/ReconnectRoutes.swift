@@ -32,13 +32,10 @@ struct ReconnectRoutes: Sendable {
             try await body.isEmpty ? ReconnectRequest() : decoded(ReconnectRequest.self, from: body)
         let settings = try request.settings()
         let session = try await session(address, adopted: settings.adoption)
-        let document = try await ReconnectionDocument(
-            reconnecting: session,
-            by: address.client,
-            settings,
-            in: stores
-        )
-        return try await RequestResources.onJSONThreads { try .json(document) }
+        let reconnection = try await settings.takeOver(session, by: address.client, in: stores)
+        return try await RequestResources.onJSONThreads {
+            try .json(ReconnectionDocument(reconnection, in: settings.format))
+        }
     }
 
     /// Returns the session of the request: the client's own, or an extension's session that it
@@ -115,25 +112,12 @@ struct ReconnectRoutes: Sendable {
 }
 
 extension ReconnectionDocument {
-    /// Takes over a part of a session's tasks.
-    init(
-        reconnecting session: Session,
-        by client: ClientID,
-        _ settings: ReconnectSettings,
-        in stores: APIStores
-    ) async throws {
-        let reconnection = try await stores.sessions.reconnect(
-            session.id,
-            by: client,
-            owner: settings.owner,
-            time: settings.time,
-            after: settings.after,
-            limit: settings.limit
-        )
+    /// Creates the document of the tasks that were taken over.
+    init(_ reconnection: Reconnection, in format: PersistedFormat?) {
         let isEmpty = reconnection.items.isEmpty
         self.init(
             items: reconnection.items.map { item in
-                switch item.result(in: settings.format) {
+                switch item.result(in: format) {
                 case .success(let task): Item(TaskDocument(task))
                 case .failure(let error):
                     Item(
@@ -221,13 +205,18 @@ extension ReconnectRequest {
             }
         }
         if let creationInfo {
-            if let client = ClientID(creationInfo.client) {
+            let client = ClientID(creationInfo.client)
+            let container = ClientID(creationInfo.sharedContainerIdentifier)
+            if client == nil { refuse("/creation_info/client", ClientRule.name) }
+            // Sessions have no others, and those of many marks would take hours to compare.
+            if container == nil {
+                refuse("/creation_info/shared_container_identifier", ClientRule.name)
+            }
+            if let client, container != nil {
                 settings.adoption = ReconnectSettings.Adoption(
                     client: client,
                     container: creationInfo.sharedContainerIdentifier
                 )
-            } else {
-                refuse("/creation_info/client", ClientRule.name)
             }
         }
         guard errors.isEmpty else { throw Problem(errors) }

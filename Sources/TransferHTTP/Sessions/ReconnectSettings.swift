@@ -1,5 +1,6 @@
 import Hummingbird
 import TransferModel
+import TransferStore
 
 /// The tasks that a client wants to take over, and how.
 struct ReconnectSettings: Sendable {
@@ -14,5 +15,21 @@ struct ReconnectSettings: Sendable {
     struct Adoption: Sendable {
         let client: ClientID
         let container: String
+    }
+
+    /// Takes over a part of a session's tasks.
+    func takeOver(
+        _ session: Session,
+        by client: ClientID,
+        in stores: APIStores
+    ) async throws -> Reconnection {
+        try await stores.sessions.reconnect(
+            session.id,
+            by: client,
+            owner: owner,
+            time: time,
+            after: after,
+            limit: limit
+        )
     }
 }

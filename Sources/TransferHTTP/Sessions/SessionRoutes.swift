@@ -165,12 +165,9 @@ struct SessionRoutes: Sendable {
     ) async throws -> SessionDocument {
         var document = SessionDocument(session)
         if isReconnecting {
-            document.reconnection = try await ReconnectionDocument(
-                reconnecting: session,
-                by: session.client,
-                ReconnectSettings(),
-                in: stores
-            )
+            let settings = ReconnectSettings()
+            let taken = try await settings.takeOver(session, by: session.client, in: stores)
+            document.reconnection = ReconnectionDocument(taken, in: settings.format)
         }
         return document
     }

@@ -59,7 +59,12 @@ package struct MirrorTour: Equatable, Sendable {
         if next.isOffline, let connectivityWait {
             wait = .connectivity(connectivityWait)
         } else {
-            let delay = max(policy.backoff(afterAttempt: number, chance: chance), next.rest)
+            let delay = policy.delay(
+                afterAttempt: number,
+                asked: next.rest,
+                remaining: remaining,
+                chance: chance
+            )
             guard delay < remaining else { return .giveUp }
             wait = .retry(delay)
         }

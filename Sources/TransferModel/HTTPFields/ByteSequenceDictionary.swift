@@ -7,13 +7,21 @@ enum ByteSequenceDictionary {
     /// 4.2).
     struct Malformed: Error {}
 
+    /// The maximum number of bytes of a value that is read; digests of all registered algorithms
+    /// have 500.
+    ///
+    /// The parser takes a time that grows with the square of its members.
+    static let bytesMax = 4096
+
     /// Returns the members of a field value, without their parameters; of equal keys the last
     /// counts.
     static func members(
         of value: some Sequence<UInt8>
     ) throws(Malformed) -> [String: [UInt8]] {
+        let value = Array(value)
+        guard value.count <= bytesMax else { throw Malformed() }
         do {
-            var parser = StructuredFieldValueParser(Array(value))
+            var parser = StructuredFieldValueParser(value)
             var members: [String: [UInt8]] = [:]
             for (key, member) in try parser.parseDictionaryFieldValue() {
                 guard case .item(let item) = member,

@@ -1,7 +1,8 @@
 /// The file names in the value of a `Content-Disposition` field (RFC 6266 §4).
 ///
 /// Nothing is guessed: a value that breaks the grammar or repeats a parameter has no names,
-/// because browsers disagree on its meaning.
+/// because browsers disagree on its meaning. But a broken value of `filename*` costs nothing but
+/// itself, and a sound one may have the characters that `encodeURIComponent` leaves as they are.
 struct ContentDisposition {
     /// The value of `filename*`; nil when it is absent or its coding is broken.
     private(set) var extendedFileName: String?
@@ -17,7 +18,7 @@ struct ContentDisposition {
         while scanner.take(";") {
             scanner.skipSpace()
             if let name = scanner.token()?.lowercased() {
-                guard let value = Self.parameterValue(&scanner) else { return nil }
+                guard let value = Self.value(of: name, &scanner) else { return nil }
                 guard !Self.telling.contains(name) || names.insert(name).inserted else {
                     return nil
                 }
@@ -30,7 +31,8 @@ struct ContentDisposition {
 
     private static let telling: Set<String> = ["filename", "filename*"]
 
-    private static func parameterValue(
+    private static func value(
+        of name: String,
         _ scanner: inout FieldValueScanner
     ) -> (text: String, isQuoted: Bool)? {
         // RFC 2616 §2.1, the basis of RFC 6266's grammar, allows space around the sign.
@@ -38,7 +40,10 @@ struct ContentDisposition {
         guard scanner.take("=") else { return nil }
         scanner.skipSpace()
         if let text = scanner.quotedString() { return (text, true) }
-        return scanner.token().map { ($0, false) }
+        guard name == "filename*" else { return scanner.token().map { ($0, false) } }
+        let bytes = scanner.take { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\"") }
+        let end = bytes.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? bytes.startIndex
+        return (String(decoding: bytes[..<end], as: UTF8.self), false)
     }
 
     private mutating func take(_ name: String, _ value: (text: String, isQuoted: Bool)) {
@@ -53,6 +58,7 @@ struct ContentDisposition {
     private static func extended(_ text: String) -> String? {
         let parts = Array(text.utf8).split(
             separator: UInt8(ascii: "'"),
+            maxSplits: 2,
             omittingEmptySubsequences: false
         )
         guard parts.count == 3, parts[2].allSatisfy(isValueByte),
@@ -65,8 +71,9 @@ struct ContentDisposition {
         }
     }
 
-    /// Whether a byte is an attr-char of RFC 8187, or the sign that begins an escape.
+    /// Whether a byte is an attr-char of RFC 8187, the sign that begins an escape, or one of
+    /// `'()*`, which many senders do not escape.
     private static func isValueByte(_ byte: UInt8) -> Bool {
-        HTTPHeader.isTokenByte(byte) && !"*'".utf8.contains(byte)
+        HTTPHeader.isTokenByte(byte) || "()".utf8.contains(byte)
     }
 }

@@ -27,14 +27,21 @@ package struct KeptFields: Equatable, Sendable {
         "authentication-info", "proxy-authentication-info",
     ]
 
+    /// The dropped fields that are about the file where no content follows, as after HEAD.
+    private static let describing: Set<String> = ["content-length", "accept-ranges"]
+
     /// Chooses from the fields of a response; those beyond the bounds are not kept, and neither are
     /// values with control characters.
-    package init(of headers: [(name: String, value: String)]) {
+    ///
+    /// With `describingContent` the response answers a HEAD, and also tells the length that a GET
+    /// would get.
+    package init(of headers: [(name: String, value: String)], describingContent: Bool = false) {
+        let dropped = describingContent ? Self.dropped.subtracting(Self.describing) : Self.dropped
         var fields: [HTTPHeader] = []
         var room = Self.bytesMax
         for (name, value) in headers where fields.count < Self.countMax {
             let name = name.lowercased()
-            guard !Self.dropped.contains(name), Self.isPlain(value) else { continue }
+            guard !dropped.contains(name), Self.isPlain(value) else { continue }
             let bytes = name.utf8.count + value.utf8.count
             guard bytes <= room else { continue }
             room -= bytes

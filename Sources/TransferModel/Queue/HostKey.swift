@@ -12,8 +12,10 @@ package struct HostKey: Hashable, Sendable {
     ///
     /// - Returns: nil where there is no port.
     package init?(hostAndPort: String) {
-        guard let colon = hostAndPort.lastIndex(of: ":"), colon > hostAndPort.startIndex,
-            let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+        // By bytes: to compare characters takes long for a text of many marks.
+        let bytes = hostAndPort.utf8
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex,
+            let port = UInt16(hostAndPort[bytes.index(after: colon)...])
         else { return nil }
         self.init(host: String(hostAndPort[..<colon]), port: Int(port))
     }

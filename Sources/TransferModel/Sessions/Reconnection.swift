@@ -35,15 +35,5 @@ package struct Reconnection: Sendable {
             self.id = id
             self.task = task
         }
-
-        /// Returns the task, or the reason why its client cannot continue with it.
-        package func result(
-            in format: PersistedFormat?
-        ) -> Result<TransferTask, ReconnectionError> {
-            guard let task else { return .failure(.unknown) }
-            guard let clientString = task.clientString else { return .failure(.noPersistedInfo) }
-            if let error = format?.error(in: clientString) { return .failure(error) }
-            return .success(task)
-        }
     }
 }

@@ -1,7 +1,8 @@
 /// A policy that decides whether and when a failed attempt is followed by another.
 ///
 /// It uses exponential backoff with full jitter on the upper half, so that tasks that failed
-/// together do not return together. A pure value: chance is an argument.
+/// together do not return together; what a server asks for with `Retry-After` is lengthened at
+/// random for the same reason. A pure value: chance is an argument.
 package struct RetryPolicy: Equatable, Sendable {
     /// The maximum number of attempts of one task, the first included.
     package var attemptsMax = attemptsMaxDefault
@@ -55,8 +56,8 @@ package struct RetryPolicy: Equatable, Sendable {
     /// Returns what follows the failure of attempt `number`, counted from 1, of a task in a session
     /// of the kind.
     ///
-    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range. A wait that
-    /// would outlast `remaining`, the rest of the task's time, is not started.
+    /// `chance`, uniform in 0..<1, places the wait in its range. A wait that would outlast
+    /// `remaining`, the rest of the task's time, is not started.
     package func decision(
         after failure: TransferFailure,
         attempt number: Int,
@@ -67,17 +68,40 @@ package struct RetryPolicy: Equatable, Sendable {
         let isLasting = kind == .background && failure.passes
         let numberMax = isLasting ? max(attemptsMax, attemptsInBackgroundMax) : attemptsMax
         guard failure.isRetryable, number < numberMax else { return .giveUp }
-        // Never earlier than the server asked for, unless it asked for more than the bound.
-        let delay = max(
-            backoff(afterAttempt: number, chance: chance),
-            min(failure.retryAfter ?? .zero, delayMax)
+        let wait = delay(
+            afterAttempt: number,
+            asked: failure.retryAfter ?? .zero,
+            remaining: remaining,
+            chance: chance
         )
-        return delay < remaining ? .retry(after: delay) : .giveUp
+        return wait < remaining ? .retry(after: wait) : .giveUp
+    }
+
+    /// Returns the wait after attempt `number`, counted from 1, when the server asked for `asked`,
+    /// which is zero if it did not.
+    ///
+    /// It is never less than was asked for, unless that is more than the bound. A server that has
+    /// too many requests gives all of them the same wait: at random up to as much again is added,
+    /// and more after many attempts, as far as the bound and `remaining` leave room.
+    package func delay(
+        afterAttempt number: Int,
+        asked: Duration,
+        remaining: Duration,
+        chance: Double
+    ) -> Duration {
+        let asked = min(asked, delayMax)
+        let room = max(.zero, min(delayMax, remaining) - asked)
+        let spread = min(max(asked, backoffMax(afterAttempt: number)), room)
+        return max(backoff(afterAttempt: number, chance: chance), asked + spread * chance)
     }
 
     /// Returns the wait after attempt `number`, counted from 1, whatever its failure.
     package func backoff(afterAttempt number: Int, chance: Double) -> Duration {
+        backoffMax(afterAttempt: number) * (0.5 + chance / 2)
+    }
+
+    private func backoffMax(afterAttempt number: Int) -> Duration {
         let doublings = min(max(0, number - 1), 30)
-        return min(delayBase * (1 << doublings), delayMax) * (0.5 + chance / 2)
+        return min(delayBase * (1 << doublings), delayMax)
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import PollLoop
 import Synchronization
 import Testing
@@ -21,6 +22,14 @@ import TransferTestSupport
         #expect(lookups.known("a.test", at: start) == ["127.0.0.1"])
         #expect(lookups.known("a.test", at: start + .seconds(61)) == nil)
         #expect(lookups.known("b.test", at: start) == nil)
+    }
+
+    /// A name may have thousands of one family, and those of the other come behind them.
+    @Test func theFirstAddressesOfEachFamilyHaveRoom() {
+        var room = NameLookups.Room()
+        let families = Array(repeating: AF_INET6, count: 20) + Array(repeating: AF_INET, count: 20)
+        let taken = families.filter { room.take($0) }
+        #expect(taken.count == 2 * NameLookups.Room.ofFamily)
     }
 
     @Test func whatNobodyWaitsForIsNotAsked() throws {

@@ -15,6 +15,10 @@ struct CurlURLTests {
             "http://example.com/%2e%2F?q=%20+", "http", "example.com", 80,
             "http://example.com/%2e%2F?q=%20+"
         ),
+        // An empty query is one (RFC 3986, section 6.2.3), which a signature may cover.
+        ("http://example.com/a?", "http", "example.com", 80, "http://example.com/a?"),
+        ("http://example.com?#c", "http", "example.com", 80, "http://example.com/?"),
+        ("http://example.com/a??", "http", "example.com", 80, "http://example.com/a??"),
     ])
     func parses(
         _ string: String,
@@ -61,6 +65,8 @@ struct CurlURLTests {
         // No fragment is sent; a space in one would not be encoded.
         ("https://other.example/x#a b", "https://other.example/x"),
         ("/x#a b", "http://example.com:81/x"), ("#a", "http://example.com:81/a/b?c"),
+        ("", "http://example.com:81/a/b?c"), ("?", "http://example.com:81/a/b?"),
+        ("/x?#a", "http://example.com:81/x?"),
     ])
     func resolvesLocation(_ location: String, to expected: String) throws {
         let base = try CurlURL("http://example.com:81/a/b?c")

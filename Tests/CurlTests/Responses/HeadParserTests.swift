@@ -33,6 +33,28 @@ struct HeadParserTests {
         #expect(try #require(parse("HTTP/1.1 200 OK\r\nA: xé\r\n\r\n"))["A"] == "xé")
     }
 
+    /// A server may write the path of a redirect in any coding; only its bytes are right.
+    @Test(
+        arguments: [
+            ([0x2F, 0xE9, 0x3F, 0xFF], "/%E9?%FF"), (Array("/%41é".utf8), "/%41é"),
+            (Array("/a\r\n ".utf8) + [0x80], "/a %80"),
+        ] as [([UInt8], String)]
+    )
+    func escapesBytesOfALocationThatAreNotUTF8(value: [UInt8], expected: String) throws {
+        let bytes = Array("HTTP/1.1 302 Found\r\nlocation: ".utf8) + value
+        #expect(try #require(parse(bytes + Array("\r\n\r\n".utf8)))["Location"] == expected)
+    }
+
+    /// Swift compares texts in a time that grows with the square of their combining marks.
+    @Test func readsValueThatTakesLongToCompareAsLatin1() throws {
+        let few = "\u{301}\u{323}\u{334}"
+        let many = String(repeating: few, count: 10_000)
+        let text = "HTTP/1.1 200 OK\r\nA: e\(few)\r\nB: e\(many)\r\n\r\n"
+        let head = try #require(parse(text, bytesMax: 1 << 20))
+        #expect(head["A"] == "e\(few)")
+        #expect(head["B"]?.utf8.count == 1 + 2 * many.utf8.count)
+    }
+
     @Test func transferCodingOverridesLength() throws {
         let head = try #require(
             parse("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")

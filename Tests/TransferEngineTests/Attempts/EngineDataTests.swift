@@ -119,6 +119,7 @@ import TransferTestSupport
         let task = try await run(fixture, method: "HEAD")
         #expect(task.state == .completed)
         #expect(task.bytesReceived == 0)
+        #expect(task.result?.fields["content-length"] == "99999999")
     }
 
     @Test func aBrokenAnswerIsFetchedAgain() async throws {

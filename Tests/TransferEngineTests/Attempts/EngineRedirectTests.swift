@@ -49,6 +49,22 @@ import TransferTestSupport
         #expect(origin.requests.map(\.method) == ["POST", "POST", "PATCH"])
     }
 
+    /// An empty `Location` names no folder, and neither its page nor the body belongs there.
+    @Test(arguments: ["GET", "PUT"])
+    func aRedirectToNowhereEndsTheTask(method: String) async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/in/file", .redirect(307, to: ""))
+        fixture.origin.when("/in/", .response(body: Self.body))
+        let id = try await fixture.submit(fixture.origin.url("/in/file")) {
+            guard method == "PUT" else { return }
+            $0.request = TransferRequest(kind: .upload, method: method, upload: .data([1]))
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.failure?.code == .badRedirect)
+        #expect(task.attempt == 1)
+        #expect(fixture.origin.log.now.requests.map(\.path) == ["/in/file"])
+    }
+
     @Test func leavesHTTPForNothingElse() async throws {
         let fixture = try await EngineFixture()
         for location in ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/"] {

@@ -138,6 +138,7 @@ import TransferTestSupport
             }
             #expect(task.state == .completed, "\(task.failure.debugDescription)")
             #expect(task.bytesReceived == 0)
+            #expect(task.result?.fields["content-length"] == "\(Self.size)")
             #expect(task.result?.checksums == [])
         }
         let other = try await fixture.download(head) {

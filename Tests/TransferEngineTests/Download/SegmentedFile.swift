@@ -36,7 +36,12 @@ enum SegmentedFile {
 
     /// Makes both connections wait after their first bytes.
     static func hold(_ fixture: EngineFixture, until gate: OriginGate) {
-        fixture.origin.when("/file") {
+        hold(fixture.origin, until: gate)
+    }
+
+    /// Makes both connections wait after their first bytes.
+    static func hold(_ origin: LoopbackOrigin, until gate: OriginGate) {
+        origin.when("/file") {
             let after = $0["Range"] == nil ? front : behind
             return .file(body, etag: etag, for: $0, pause: (after, gate))
         }

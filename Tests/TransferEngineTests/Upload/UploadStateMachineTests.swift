@@ -173,6 +173,25 @@ import TransferModel
         }
         // A 308 with a place is a redirect.
         #expect(try Self.step(&machine, after: 308, ["Location": "/2"]) == nil)
+        let range: KeyValuePairs = ["Location": "", "Range": "bytes=0-42"]
+        #expect(try Self.step(&machine, after: 308, range) == .rest(from: 43))
+    }
+
+    @Test(arguments: [ResumableUpload.tus, .ietf, .contentRange])
+    func anEmptyPlaceIsNone(dialect: ResumableUpload) throws {
+        var machine = try Self.machine(dialect)
+        if dialect == .ietf {
+            let isNew = try machine.received(
+                informational: Self.head(104, ["Location": ""]),
+                from: CurlURL(Self.url),
+                isAtOrigin: true
+            )
+            #expect(!isNew)
+        } else {
+            #expect(throws: TransferFailure.self) {
+                try Self.step(&machine, after: 201, ["Location": ""])
+            }
+        }
     }
 
     @Test func contradictionsEnd() throws {

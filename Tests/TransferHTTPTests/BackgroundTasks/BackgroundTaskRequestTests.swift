@@ -334,6 +334,10 @@ import TransferWire
             "/recurrence/time_zone invalid_value"
         ),
         (
+            #""identifier": "a", "recurrence": {"cron": "@daily", "time_zone": "Asia/Tokyo\u0000"}"#,
+            "/recurrence/time_zone invalid_value"
+        ),
+        (
             #""identifier": "a", "recurrence": {"cron": "@daily", "time_zone": "CEST"}"#,
             "/recurrence/time_zone invalid_value"
         ),

@@ -132,7 +132,12 @@ import TransferWire
             let sent = #""body": {"json": {"\#(name)": 1}}"#
             let configuration = #"{"configuration": {"\#(name)": 1}}"#
             let format = #"{"persisted_format": {"version": 1, "kinds": ["\#(word)"]}}"#
+            let adoption = """
+                {"creation_info": {"client": "a", "shared_container_identifier": "\(word)"}}
+                """
+            let container = "/creation_info/shared_container_identifier invalid_value"
             let table: [(String, String, String, String)] = [
+                ("POST", "reconnect", adoption, container),
                 ("POST", "tasks", Self.task(#""\#(name)": 1"#), " invalid_value"),
                 ("POST", "tasks", headers, " invalid_value"),
                 ("POST", "tasks", "[\(good), \(headers)]", "/1 invalid_value"),
@@ -152,6 +157,9 @@ import TransferWire
             let answer = try await server.send("PATCH", settings, #"{"\#(name)": 1}"#)
             #expect(answer.faults == [" invalid_value"])
             #expect(answer.text.contains("more than 30 combining marks in a row"))
+            let escaped = "a" + String(repeating: "%CC%80%CC%A3", count: 2000)
+            let query = try await server.send("GET", "/v1/tasks?order=\(escaped)")
+            #expect(query.text.contains("more than 30 combining marks in a row"))
         }
     }
 

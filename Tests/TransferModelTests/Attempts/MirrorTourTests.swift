@@ -31,7 +31,8 @@ import TransferModel
         mutating func fail(
             _ failure: TransferFailure,
             wait: Duration? = nil,
-            remaining: Duration = .seconds(1000)
+            remaining: Duration = .seconds(1000),
+            chance: Double = 0
         ) -> (rank: Int, wait: MirrorMove.Wait)? {
             let step = tour.step(
                 after: failure,
@@ -40,7 +41,7 @@ import TransferModel
                 by: MirrorTourTests.policy,
                 connectivityWait: wait,
                 remaining: remaining,
-                chance: 0
+                chance: chance
             )
             guard case .move(let move) = step else { return nil }
             #expect(move.host == tour.hosts[move.place.rank])
@@ -116,6 +117,9 @@ import TransferModel
         expect(walk.fail(asking), 1)
         #expect(walk.tour.place.rest == .seconds(60))
         expect(walk.fail(Self.refused), 2)
+        // Tasks that were refused together do not return together.
+        var other = walk
+        expect(other.fail(Self.busy, chance: 0.5), 0, .retry(.seconds(90)))
         expect(walk.fail(Self.busy), 0, .retry(.seconds(60)))
         // In the next round nobody has asked.
         expect(walk.fail(Self.busy), 2)

@@ -23,4 +23,9 @@ import TransferModel
             #expect(AckToken(serialized: other) == nil)
         }
     }
+
+    /// Anybody with a key can send one, and it is read between other requests.
+    @Test(.timeLimit(.minutes(1))) func aLongTextIsNotSearched() {
+        #expect(AckToken(serialized: String(repeating: "-", count: 100_000_000)) == nil)
+    }
 }

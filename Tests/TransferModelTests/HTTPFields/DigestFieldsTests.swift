@@ -179,4 +179,13 @@ import TransferModel
     func ignoresAMalformedFieldAltogether(value: String) {
         #expect(Self.digests(value).isEmpty)
     }
+
+    /// The parser would take seconds for some tens of thousands of members.
+    @Test func ignoresALongField() {
+        func value(members: Int) -> String {
+            (0..<members).map { "a\($0)=:AA==:, " }.joined() + "crc32c=:Q3lHIA==:"
+        }
+        #expect(Self.digests(value(members: 300)) == ["crc32c 43794720"])
+        #expect(Self.digests(value(members: 500)).isEmpty)
+    }
 }

@@ -18,6 +18,19 @@ import TransferModel
         #expect(kept["date"] == nil)
     }
 
+    @Test func whatHEADIsAskedForIsKeptOfItsAnswerAlone() {
+        let head: [(name: String, value: String)] = [
+            ("Content-Length", "3"), ("Accept-Ranges", "bytes"), ("Content-Range", "x"),
+        ]
+        #expect(KeptFields(of: head).fields.isEmpty)
+        #expect(
+            KeptFields(of: head, describingContent: true).fields == [
+                HTTPHeader(name: "content-length", value: "3"),
+                HTTPHeader(name: "accept-ranges", value: "bytes"),
+            ]
+        )
+    }
+
     /// A control character would end the line in which a field is stored.
     @Test(arguments: ["a\nb", "a\rb", "a\u{0}b", "a\u{7F}b"])
     func aValueWithAControlCharacterIsNotKept(value: String) {

@@ -28,6 +28,9 @@ import TransferModel
             (#"attachment; filename*=UTF-8''better; filename="plain""#, "better"),
             (#"attachment; filename*=UTF-8''e%CC%81"#, "e\u{301}"),
             ("attachment; filename=\"e\u{301}\"", "e\u{301}"),
+            // What encodeURIComponent leaves as it is.
+            (#"attachment; filename="a"; filename*=UTF-8''b%20(1).txt"#, "b (1).txt"),
+            (#"attachment; filename*=UTF-8''it's!*.txt ; size=1"#, "it's!*.txt"),
         ]
     )
     func readsTheNameThatTheHeaderGives(disposition: String, name: String) {
@@ -37,7 +40,8 @@ import TransferModel
     @Test(arguments: [
         // Overlong, truncated and surrogate UTF-8; broken escapes; unknown charset; bad syntax.
         "UTF-8''%c0%ae%c0%ae%c0%af", "UTF-8''%e2%82", "UTF-8''%ed%a0%80", "UTF-8''%zz",
-        "UTF-8''%e", "utf-16''%00a", "''a", "UTF-8'a", "UTF-8''a'b", "\"UTF-8''a\"", "a",
+        "UTF-8''%e", "utf-16''%00a", "''a", "UTF-8'a", "UTF-8''a b", "UTF-8''a/b", "UTF-8''é",
+        "\"UTF-8''a\"", "a", "",
     ])
     func anExtendedValueThatIsBrokenIsPassedOver(value: String) {
         #expect(Self.name("attachment; filename*=\(value); filename=plain") == "plain")
@@ -50,6 +54,7 @@ import TransferModel
         "attachment; filename=\"a", "attachment; filename=\"a\\", "attachment; filename=\"a\"b",
         "attachment; filename=é", "attachment filename=a", "attachment, filename=a",
         "attachment; filename=a; filename=b", "attachment; filename*=UTF-8''a; FILENAME*=UTF-8''b",
+        "attachment; filename*=\"UTF-8''a", "attachment; filename*=UTF-8''a\"; filename=b",
         "attachment; filename=\"a\u{0}b\"", "attachment; filename=\"a\r\nb\"",
     ])
     func aHeaderThatIsNotOneGivesWayToTheURL(disposition: String) {

@@ -42,6 +42,13 @@ import TransferModel
         #expect(Destination(path: longest + "x", overwrite: false) == nil)
     }
 
+    /// Otherwise a task that fails leaves hundreds of folders.
+    @Test func boundsTheFoldersAboveAFile() {
+        let deepest = Array(repeating: "d", count: Destination.componentsMax).joined(separator: "/")
+        #expect(Destination(path: deepest, overwrite: false)?.path == deepest)
+        #expect(Destination(path: deepest + "/d", overwrite: false) == nil)
+    }
+
     @Test func thePartFileOfTheLongestNameFitsAFileName() throws {
         let name = String(repeating: "a", count: Destination.componentBytesMax)
         let destination = try #require(Destination(path: name, overwrite: false))

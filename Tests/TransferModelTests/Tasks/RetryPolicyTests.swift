@@ -101,6 +101,39 @@ import TransferModel
         #expect(decision == .retry(after: .seconds(90)))
     }
 
+    /// Otherwise all that were refused together would be refused together again.
+    ///
+    /// The arguments are the attempt, what the server asked for, the chance and the wait.
+    @Test(arguments: [
+        (1, 10, 0.0, Duration.seconds(10)), (1, 10, 0.5, .seconds(15)), (4, 10, 0.5, .seconds(15)),
+        (6, 10, 0.5, .seconds(26)), (1, 0, 0.5, .milliseconds(750)),
+        // As much as the bound leaves.
+        (1, 3000, 0.5, .seconds(3300)), (100, 3000, 0.0, .seconds(3000)),
+    ])
+    func tasksThatAServerHasRefusedReturnApartAndNeverEarlierThanItAskedFor(
+        attempt: Int,
+        asked: Int,
+        chance: Double,
+        wait: Duration
+    ) {
+        let decision = RetryPolicy(attemptsMax: .max).decision(
+            after: Self.asking(.seconds(asked)),
+            attempt: attempt,
+            chance: chance
+        )
+        #expect(decision == .retry(after: wait))
+    }
+
+    @Test func whatIsAddedToAWaitDoesNotOutlastTheTask() {
+        let decision = RetryPolicy().decision(
+            after: Self.asking(.seconds(90)),
+            attempt: 1,
+            remaining: .seconds(100),
+            chance: 0.5
+        )
+        #expect(decision == .retry(after: .seconds(95)))
+    }
+
     @Test func neverComesBackFasterBecauseTheServerAskedForLess() {
         let decision = RetryPolicy().decision(
             after: Self.asking(.zero),

@@ -1,7 +1,12 @@
+import Foundation
 import Testing
 import TransferModel
 
+@testable import TransferHTTP
+
 @Suite struct PersistedFormatTests {
+    /// As many as a client string can hold; to compare them would take a second each time.
+    private static let marks = "a" + String(repeating: "\u{300}\u{323}", count: 16_000)
     private static let format = PersistedFormat(version: 2, kinds: ["photo", "thumb"])
 
     @Test(
@@ -21,10 +26,20 @@ import TransferModel
             (#"{"version": 2, "kind": 7}"#, .badPersistedFormat),
             (#"{"version": 2, "kind": "photo"} x"#, .badPersistedFormat),
             (String(repeating: "[", count: 65_000), .badPersistedFormat),
+            (#"{"version": 2, "kind": "photo", "\#(marks)": 0}"#, .badPersistedFormat),
+            (#"{"version": 2, "kind": "\#(marks)"}"#, .missingReconnectionCase),
         ] as [(String, ReconnectionError?)]
     )
     func tellsWhatIsWrong(text: String, error: ReconnectionError?) throws {
         let clientString = try #require(ClientString(text))
         #expect(Self.format.error(in: clientString) == error)
+    }
+
+    @Test func aTaskThatCannotBeReadIsUnknown() {
+        let item = Reconnection.Item(id: TaskID(UUID()), task: nil)
+        guard case .failure(.unknown) = item.result(in: nil) else {
+            Issue.record("\(item)")
+            return
+        }
     }
 }
