@@ -135,7 +135,7 @@ final class FakeService: Sendable {
         case ("PATCH", "/v1/leases/lease"):
             {
                 renewed.fire()
-                return TransportResponse(200, [#"{"lease_token": "lease", "tasks": 1}"#])
+                return TransportResponse(200, [#"{"lease_token": "lease", "tasks": 2}"#])
             }()
         case ("DELETE", let target) where target.hasPrefix("/v1/leases/"): TransportResponse(204)
         default: .problem(.unknownRoute)
@@ -179,12 +179,13 @@ final class FakeService: Sendable {
         """#
     }
 
-    /// The document of a task.
+    /// The document of a task; `members` are further ones, each with a comma behind it.
     static func task(
         _ id: String,
         state: String = "running",
         sent: Int64 = 0,
-        of expected: Int64 = -1
+        of expected: Int64 = -1,
+        members: String = ""
     ) -> String {
         #"""
         {"id": "\#(id)", "client": "default", "session_identifier": "s", "kind": "download",
@@ -192,7 +193,7 @@ final class FakeService: Sendable {
         "client_persisted_string": "mine", "priority": 0.5, "attempt": 1,
         "count_of_bytes_received": 0, "count_of_bytes_expected_to_receive": -1,
         "count_of_bytes_sent": \#(sent), "count_of_bytes_expected_to_send": \#(expected),
-        "created_at": "2026-03-01T12:00:00Z"}
+        \#(members) "created_at": "2026-03-01T12:00:00Z"}
         """#
     }
 

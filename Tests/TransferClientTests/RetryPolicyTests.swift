@@ -13,9 +13,11 @@ import TransferWire
         return error
     }
 
-    private static func status(_ status: Int) -> TransferError {
+    /// A response that is not the service's.
+    private static func status(_ status: Int, retryAfter: Int? = nil) -> TransferError {
         var error = TransferError(.unexpectedResponse, "")
         error.status = status
+        error.retryAfter = retryAfter.map { .seconds($0) }
         return error
     }
 
@@ -26,11 +28,15 @@ import TransferWire
         (TransferError(TransportFailure(.cancelled, "")), false, false),
         (TransferError(TransportFailure(.unreadable, "")), false, false),
         (error(.unavailable), true, false), (error(.queueFull), true, false),
-        (status(502), true, false), (status(504), true, false), (status(500), false, false),
+        (status(502), true, false), (status(504), true, false), (status(500), true, false),
+        (status(408), true, false), (status(429), true, false), (status(520), true, false),
+        (status(404), false, false), (status(501), false, false), (status(507), false, false),
+        (status(403, retryAfter: 1), true, false),
         (error(.tooManyRequests), true, true), (error(.idempotencyKeyInUse), true, true),
         (error(.bodyInUse), true, true), (error(.bodyNotExpected), false, false),
         (error(.quotaExceeded), false, false), (error(.validationFailed), false, false),
-        (error(.unknownSession), false, false), (error(.internalError), false, false),
+        (error(.unknownSession), false, false), (error(.internalError), true, false),
+        (error(.storageFull), false, false),
     ])
     func repeatsWhatIsSafeAndMayHelp(
         _ error: TransferError,

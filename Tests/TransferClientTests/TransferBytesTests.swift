@@ -1,14 +1,19 @@
 import Foundation
+import Glibc
 import Synchronization
 import Testing
-import TransferClient
+import TransferTestSupport
+
+@testable import TransferClient
 
 @Suite(.timeLimit(.minutes(1))) struct TransferBytesTests {
     private static func head(
         _ length: Int,
-        tag: String = #""1""#
+        tag: String = #""t-1""#,
+        range: String? = nil
     ) -> [(name: String, value: String)] {
-        [("ETag", tag), ("Content-Length", "\(length)")]
+        let fields = [(name: "ETag", value: tag), (name: "Content-Length", value: "\(length)")]
+        return fields + (range.map { [(name: "Content-Range", value: $0)] } ?? [])
     }
 
     private static func transport(_ responses: [TransportResponse]) -> ScriptedTransport {
@@ -29,19 +34,19 @@ import TransferClient
         let transport = Self.transport([
             TransportResponse(200, ["abc", "de"], headers: Self.head(9), failure: cut),
             // A proxy may end a response too early without saying so.
-            TransportResponse(206, ["fg"], headers: Self.head(4)),
-            TransportResponse(206, ["hi"], headers: Self.head(2)),
+            TransportResponse(206, ["fg"], headers: Self.head(4, range: "bytes 5-8/9")),
+            TransportResponse(206, ["hi"], headers: Self.head(2, range: "bytes 7-8/9")),
         ])
         #expect(try await read(transport) == "abcdefghi")
         let asked = transport.requests.map { [$0.header("Range"), $0.header("If-Range")] }
-        #expect(asked == [[nil, nil], ["bytes=5-", #""1""#], ["bytes=7-", #""1""#]])
+        #expect(asked == [[nil, nil], ["bytes=5-", #""t-1""#], ["bytes=7-", #""t-1""#]])
     }
 
     @Test func neverJoinsTwoContents() async throws {
         let cut = TransportFailure(.broken, "cut")
         let transport = Self.transport([
             TransportResponse(200, ["abc"], headers: Self.head(9), failure: cut),
-            TransportResponse(200, ["other"], headers: Self.head(5, tag: #""2""#)),
+            TransportResponse(200, ["other"], headers: Self.head(5, tag: #""t-2""#)),
         ])
         let error = await #expect(throws: TransferError.self) { try await read(transport) }
         #expect(error?.code == .unexpectedResponse)
@@ -58,5 +63,108 @@ import TransferClient
         ])
         #expect(try await read(transport) == "abc")
         #expect(transport.requests.count == 1)
+    }
+
+    /// As a proxy answers that has a page in the place of the service.
+    @Test(arguments: [
+        TransportResponse(200, ["<html>"], headers: [("Content-Type", "text/html")]),
+        TransportResponse(200, ["<html>"], headers: head(6, tag: #""1""#)),
+        TransportResponse(200, ["other"], headers: head(5, tag: #""tt-1""#)),
+        TransportResponse(206, ["ab"], headers: head(2, range: "bytes 0-1/9")),
+    ])
+    func takesNothingButTheContentOfTheTask(_ response: TransportResponse) async throws {
+        let transport = Self.transport([response])
+        let error = await #expect(throws: TransferError.self) { try await read(transport) }
+        #expect(error?.code == .unexpectedResponse)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            nil, "bytes 0-3/9", "bytes 2-8/9", "bytes 3-7/9", "bytes 3-8/10", "bytes 3-8/*",
+        ] as [String?]
+    )
+    func continuesWithNoOtherBytesThanThoseThatAreMissing(_ range: String?) async throws {
+        let cut = TransportFailure(.broken, "cut")
+        let transport = Self.transport([
+            TransportResponse(200, ["abc"], headers: Self.head(9), failure: cut),
+            TransportResponse(206, ["WXYZ"], headers: Self.head(4, range: range)),
+        ])
+        let error = await #expect(throws: TransferError.self) { try await read(transport) }
+        #expect(error?.code == .unexpectedResponse)
+    }
+
+    /// Without its last bytes, the request is no upload.
+    @Test func readsNoEndOfAFileThatWasWrittenTo() async throws {
+        let folder = try TestFolder("slice")
+        try folder.write(String(repeating: "a", count: 300_000), to: "file")
+        let file = URL(filePath: "\(folder.path)/file")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)],
+            ofItemAtPath: file.path
+        )
+        var parts = FileSlice(file: file, offset: 0, count: 300_000).makeAsyncIterator()
+        let first = try await parts.next()
+        #expect(first != nil)
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: Data("b".utf8))
+        try handle.close()
+        let failure = await #expect(throws: TransportFailure.self) { try await parts.next() }
+        #expect(failure?.kind == .unreadable)
+    }
+
+    /// Whether the file system of the tests has files without a name (open(2), O_TMPFILE).
+    private static let hasUnnamedFiles: Bool = {
+        let folder = FileManager.default.temporaryDirectory.path
+        let descriptor = open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY, 0o600)
+        defer { close(descriptor) }
+        return descriptor >= 0
+    }()
+
+    /// A process that is killed meanwhile leaves as much.
+    @Test(.enabled(if: hasUnnamedFiles))
+    func leavesNothingOfAFileThatIsNotComplete() async throws {
+        let folder = try TestFolder("writer")
+        let file = URL(filePath: "\(folder.path)/file")
+        let first = try await FileWriter(for: file)
+        try await first.write(Array("abc".utf8))
+        #expect(try Self.names(in: folder).isEmpty)
+        try await first.publish(overwrite: false)
+        let second = try await FileWriter(for: file)
+        try await second.write(Array("de".utf8))
+        let failure = await #expect(throws: FileWriter.Failure.self) {
+            try await second.publish(overwrite: false)
+        }
+        #expect(failure?.isOfExistingFile == true)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "abc")
+        try await second.publish(overwrite: true)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "de")
+        #expect(try Self.names(in: folder) == ["file"])
+    }
+
+    @Test func aNameMayBeAsLongAsTheSystemHasThem() async throws {
+        let folder = try TestFolder("writer")
+        let name = String(repeating: "a", count: 255)
+        let writer = try await FileWriter(for: URL(filePath: "\(folder.path)/\(name)"))
+        try await writer.publish(overwrite: true)
+        #expect(try Self.names(in: folder) == [name])
+    }
+
+    @Test func namesAFileWhereThereAreNoLinks() throws {
+        let folder = try TestFolder("writer")
+        let (file, temporary) = ("\(folder.path)/file", "\(folder.path)/temporary")
+        try folder.write("abc", to: "temporary")
+        try FileWriter.claim(file, for: temporary)
+        #expect(try Self.names(in: folder) == ["file"])
+        try folder.write("de", to: "temporary")
+        let failure = #expect(throws: FileWriter.Failure.self) {
+            try FileWriter.claim(file, for: temporary)
+        }
+        #expect(failure?.isOfExistingFile == true)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "abc")
+    }
+
+    private static func names(in folder: TestFolder) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path)
     }
 }

@@ -128,4 +128,30 @@ import TransferWire
         let error = await #expect(throws: TransferError.self) { try await reading.value }
         #expect(error?.code == .cancelled)
     }
+
+    /// Whatever a proxy answers that has no way to the service.
+    @Test func outlivesAnswersThatAreNotTheService() async throws {
+        let page = [("Content-Type", "text/html")]
+        let transport = Self.transport([
+            TransportResponse(
+                200,
+                ["retry: 1\n\n", Self.event(5, "task.created")],
+                headers: Self.stream
+            ),
+            TransportResponse(500, ["<html>"], headers: page),
+            TransportResponse(404, ["<html>"], headers: page),
+            TransportResponse(200, ["<html>"], headers: page),
+            TransportResponse(429, ["<html>"], headers: [("Retry-After", "0")]),
+            TransportResponse(200, [Self.event(6, "session.invalidated")], headers: Self.stream),
+        ])
+        var sequences: [Int64] = []
+        for try await event in events(transport) { sequences.append(event.sequence) }
+        #expect(sequences == [5, 6])
+        // Where the service never was, it is not waited for.
+        let elsewhere = Self.transport([TransportResponse(404, ["<html>"], headers: page)])
+        var iterator = events(elsewhere).makeAsyncIterator()
+        let error = await #expect(throws: TransferError.self) { try await iterator.next() }
+        #expect(error?.code == .unexpectedResponse)
+        #expect(elsewhere.requests.count == 1)
+    }
 }

@@ -1,7 +1,8 @@
 import Synchronization
 import Testing
-import TransferClient
 import TransferWire
+
+@testable import TransferClient
 
 @Suite(.timeLimit(.minutes(1))) struct TransferServiceTests {
     private static let session = #"""
@@ -40,6 +41,58 @@ import TransferWire
         }
         #expect(error?.code == .unreachable)
         #expect(transport.requests.count == 3)
+    }
+
+    @Test func waitsForASessionThroughAnyOutage() async throws {
+        let outstanding = Self.session.replacing(#""outstanding": 0"#, with: #""outstanding": 1"#)
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ throws(TransportFailure) in
+            switch count.withLock({
+                $0 += 1
+                return $0
+            }) {
+            case 1: TransportResponse(200, [outstanding])
+            case 2...20: throw TransportFailure(.broken, "reset")
+            case 21: TransportResponse(500, ["<html>"])
+            default: TransportResponse(200, [Self.session])
+            }
+        }
+        let session = try await transport.service(attemptsMax: 1).finishedSession("s")
+        #expect(session.outstanding == 0 && transport.requests.count == 22)
+        let absent = ScriptedTransport { _ throws(TransportFailure) in
+            throw TransportFailure(.notConnected, "refused")
+        }
+        let error = await #expect(throws: TransferError.self) {
+            try await absent.service(attemptsMax: 1).finishedSession("s")
+        }
+        #expect(error?.code == .unreachable && absent.requests.count == 1)
+    }
+
+    /// A proxy may not pass on that a request waits.
+    @Test func pausesBetweenWaitsThatAreNone() async throws {
+        let outstanding = Self.session.replacing(#""outstanding": 0"#, with: #""outstanding": 1"#)
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ in
+            let number = count.withLock {
+                $0 += 1
+                return $0
+            }
+            return TransportResponse(200, [number < 10 ? outstanding : Self.session])
+        }
+        var service = transport.service()
+        service.retryPolicy = RetryPolicy(delayBase: .milliseconds(4), delayMax: .milliseconds(4))
+        let start = ContinuousClock.now
+        _ = try await service.finishedSession("s")
+        // Half of the pause at least, nine times.
+        #expect(ContinuousClock.now - start >= .milliseconds(18))
+    }
+
+    /// Streams and waits, which are repeated without an end, would never pause.
+    @Test(arguments: [("3", 3), ("0", nil), ("-1", nil), ("soon", nil)] as [(String, Int?)])
+    func noTimeIsNoPauseThatIsAskedFor(_ text: String, _ seconds: Int?) {
+        let head = TransportResponse(503, headers: [("Retry-After", text)])
+        let asked = ServiceResponse(head, body: []).retryAfter
+        #expect(asked == seconds.map { Duration.seconds($0) })
     }
 
     @Test func repeatsACreationWithTheSameKey() async throws {
@@ -96,6 +149,19 @@ import TransferWire
         }
         #expect(error?.code == .problem(.validationFailed) && error?.status == 422)
         #expect(error?.faults == [fault])
+    }
+
+    @Test func countsNoFaultsOfOtherItemsOfABatch() {
+        let faults = ["/0/url", "/1/url"].map { FieldError(pointer: $0, .invalidURL, "Is no URL.") }
+        let problem = ProblemDetails(
+            .validationFailed,
+            detail: "2 fields are not valid.",
+            errors: faults,
+            requestID: "r"
+        )
+        let error = TransferError(problem)
+        #expect(!error.ofItem([faults[0]]).message.contains("2 fields"))
+        #expect(error.ofItem(faults).message == "2 fields are not valid.")
     }
 
     @Test func keepsACodeThatIsNewer() async throws {

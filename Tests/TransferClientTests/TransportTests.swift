@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import Testing
-import TransferClient
 import TransferTestSupport
 import TransferURLSession
+
+@testable import TransferClient
 
 /// What a client expects of each transport, beside an origin that behaves as badly as it can.
 @Suite(.timeLimit(.minutes(2))) struct TransportTests {
@@ -22,14 +23,16 @@ import TransferURLSession
         _ method: String = "GET",
         _ url: String,
         body: TransportRequest.Body = .none,
-        timeout: Duration = .seconds(60)
+        timeout: Duration = .seconds(60),
+        isLong: Bool = false
     ) -> TransportRequest {
         TransportRequest(
             method: method,
             url: url,
             headers: [("X-Test", "a b")],
             body: body,
-            timeout: timeout
+            timeout: timeout,
+            isLong: isLong
         )
     }
 
@@ -266,7 +269,7 @@ import TransferURLSession
                 [UInt8](repeating: $0, count: URLSessionTransport.waitingBytesMax / 8)
             }
         )
-        origin.when("/v1/tasks/t/content") { .file(body, etag: "\"1\"", for: $0) }
+        origin.when("/v1/tasks/t/content") { .file(body, etag: "\"t-1\"", for: $0) }
         let service = TransferService(
             url: origin.url(""),
             apiKey: "key",
@@ -278,8 +281,10 @@ import TransferURLSession
             if bytes.isEmpty {
                 // Nothing is read until all was sent, or the connection given up.
                 await origin.log.wait { $0.requestsOpen == 0 }
-                // What this one is told comes behind what has arrived before.
-                _ = try await URLSessionTransport.shared.send(Self.request("GET", origin.url("/")))
+                // What this one is told comes behind what has arrived before, in the same session.
+                _ = try await URLSessionTransport.shared.send(
+                    Self.request("GET", origin.url("/"), isLong: true)
+                )
             }
             bytes += part
             largest = max(largest, part.count)
@@ -287,5 +292,98 @@ import TransferURLSession
         #expect(Data(bytes) == Data(body.bytes))
         #expect(origin.log.now.requests(at: "/v1/tasks/t/content").count > 1)
         #expect(largest <= URLSessionTransport.waitingBytesMax + (1 << 20))
+    }
+
+    /// As a service whose disk hangs, or a proxy that has lost it.
+    @Test func givesUpABodyOfWhichNothingIsTaken() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.when("/", readsBody: false) { _ in OriginScript([.wait(OriginGate())]) }
+        let folder = try TestFolder("transport")
+        try folder.write("", to: "file")
+        // More than the buffers of two sockets hold.
+        let size: Int64 = 64 << 20
+        #expect(truncate("\(folder.path)/file", Int(size)) == 0)
+        var transport = AsyncHTTPTransport.shared
+        transport.longestStall = .milliseconds(100)
+        let slice = FileSlice(file: URL(filePath: "\(folder.path)/file"), offset: 0, count: size)
+        let request = Self.request("PUT", origin.url("/"), body: .file(slice))
+        let failure = await #expect(throws: TransportFailure.self) {
+            try await transport.send(request)
+        }
+        #expect(failure?.kind == .timedOut)
+        #expect(failure?.reason == "The service takes no more of the file.")
+    }
+
+    /// Sends `abcdef` to a service that has `abc` when it breaks off, after which the file changes.
+    ///
+    /// - Returns: the bodies of all requests that have arrived, and why there is not all of it.
+    private static func upload(
+        _ library: Library,
+        change: @escaping @Sendable (TestFolder) throws -> Void
+    ) async throws -> (bodies: [String], error: TransferError?) {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let folder = try TestFolder("upload")
+        try folder.write("abcdef", to: "file")
+        let file = "\(folder.path)/file"
+        // Long before: a system may tell the time of a change in steps of some milliseconds.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)],
+            ofItemAtPath: file
+        )
+        origin.when("/v1/tasks/t/body") { request in
+            guard request.method == "PUT" else {
+                return OriginScript([.head(204, [("Upload-Offset", "3")])])
+            }
+            guard request.numberAtPath == 1 else {
+                return .response(body: .text(FakeService.task("t", state: "queued")))
+            }
+            do { try change(folder) } catch { Issue.record(error) }
+            return .response(503)
+        }
+        var service = TransferService(
+            url: origin.url(""),
+            apiKey: "key",
+            transport: library.transport
+        )
+        service.retryPolicy.delayMax = .milliseconds(1)
+        let sender = try await BodySender(
+            service: service,
+            taskID: "t",
+            file: URL(filePath: file)
+        )
+        var failure: TransferError?
+        do throws(TransferError) {
+            _ = try await sender.send()
+        } catch {
+            failure = error
+        }
+        let requests = origin.log.now.requests(at: "/v1/tasks/t/body")
+        let bodies = requests.filter { $0.method == "PUT" }
+            .map { String(decoding: $0.body, as: UTF8.self) }
+        return (bodies, failure)
+    }
+
+    @Test(arguments: Library.allCases)
+    func continuesWithTheSameFileAlone(_ library: Library) async throws {
+        let unchanged = try await Self.upload(library) { _ in }
+        #expect(unchanged.bodies == ["abcdef", "def"] && unchanged.error == nil)
+        // As rotation of logs does, and whoever writes a file as a whole.
+        let replaced = try await Self.upload(library) { folder in
+            try folder.write("uvwxyz", to: "new")
+            #expect(rename("\(folder.path)/new", "\(folder.path)/file") == 0)
+        }
+        switch library {
+        case .asyncHTTPClient:
+            #expect(replaced.bodies == ["abcdef", "def"] && replaced.error == nil)
+        case .urlSession:
+            // It opens files by their names.
+            #expect(replaced.bodies == ["abcdef"] && replaced.error?.code == .fileFailure)
+        }
+        let written = try await Self.upload(library) { try $0.write("ABCDEF", to: "file") }
+        #expect(written.error?.code == .fileFailure)
+        #expect(written.error?.message.hasSuffix("It has been changed while it was sent") == true)
+        #expect(!written.bodies.contains("DEF"))
     }
 }

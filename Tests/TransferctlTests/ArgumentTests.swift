@@ -82,4 +82,18 @@ import TransferClient
     func aServiceHasAHost(url: String) throws {
         _ = try Transferctl.parseAsRoot(["contexts", "add", "b", url])
     }
+
+    /// As editors of Windows write one.
+    @Test func aListOfURLsMayHaveAByteOrderMark() {
+        let text = Data("\u{feff}http://a/1\r\n\n  http://a/2 \n".utf8)
+        #expect(Get.lines(text) == ["http://a/1", "http://a/2"])
+    }
+
+    /// A shell that means a home replaces it.
+    @Test(arguments: ["~", "~/files", "~root"])
+    func aTildeIsAName(path: String) {
+        let folder = FileManager.default.currentDirectoryPath
+        #expect(URL(literal: path).path == "\(folder)/\(path)")
+        #expect(URL(literal: "/\(path)").path == "/\(path)")
+    }
 }

@@ -68,4 +68,34 @@ import TransferWire
         }
         #expect(progress.transfers.isEmpty && progress.completed == 20_000)
     }
+
+    /// The sums and times of numbers that are none end no command.
+    @Test func takesAnyNumberThatAServiceTells() throws {
+        let largest = Int64.max
+        let session = #"""
+            {"client": "default", "identifier": "s", "id": "0", "kind": "background",
+            "generation": 1, "configuration": {"header_names": [], "is_discretionary": false},
+            "outstanding": \#(largest), "completed": \#(largest), "failed": 1, "cancelled": -5,
+            "task_counts": {}, "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0,
+            "is_finishing": false, "created_at": "2026-03-01T12:00:00Z"}
+            """#
+        let document = try WireDecoder.decode(
+            SessionDocument.self,
+            fromAnswer: Array(session.utf8)
+        )
+        var progress = TransferProgress(document, at: 0)
+        progress.apply(try event("task.created", task("1", "queued")), at: 1)
+        #expect(ProgressLines(columns: 100, rows: 9).whole(progress, at: 1).contains("1 failed"))
+        #expect(progress.cancelled == 0)
+        let counts = #","completed":\#(largest),"failed":\#(largest),"cancelled":\#(largest)"#
+        progress.apply(try event("session.events_finished", counts), at: 2)
+        #expect(progress.ended > 0)
+        var metrics = AttemptDocument.Metrics(
+            redirectCount: 0,
+            countOfConnections: 1,
+            isReusedConnection: false
+        )
+        metrics.responseEnd = 1e300
+        #expect(ShowTask.times(metrics) == "end 1000000000000000 ms")
+    }
 }

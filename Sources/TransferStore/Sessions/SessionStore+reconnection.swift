@@ -158,6 +158,10 @@ extension SessionStore {
     /// Extends or shortens the lease on the tasks that a reconnection has taken, or a submission
     /// has kept.
     ///
+    /// After its end it holds those that nobody has taken over meanwhile, because whoever does
+    /// replaces its token. Of a renewal and a reconnection beside it, the one that locks an owner
+    /// first gets the task.
+    ///
     /// - Returns: nil when it no longer holds any task.
     package func renewLease(
         tenant: TenantID,
@@ -169,10 +173,7 @@ extension SessionStore {
             UPDATE task_owner SET expires_at = \(Self.expiry(time))
             WHERE task_id = ANY (ARRAY(\(Self.lockOwners(
                 of: Self.selectTasks(of: lease, tenant),
-                where: """
-                    o.lease_token = \(lease.uuid)
-                    AND coalesce(o.expires_at > clock_timestamp(), true)
-                    """
+                where: "o.lease_token = \(lease.uuid)"
             ))))
             RETURNING expires_at
             """

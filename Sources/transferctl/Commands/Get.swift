@@ -66,7 +66,7 @@ struct Get: AsyncParsableCommand {
 
     mutating func run() async throws {
         let urls = try urls + lines()
-        let folder = URL(filePath: output)
+        let folder = URL(literal: output)
         // Before anything is submitted: nothing is downloaded that has no place.
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -110,6 +110,7 @@ struct Get: AsyncParsableCommand {
                         let file = try await saver.save(task)
                         try Self.tell(task, file, reporter, isOneOf: tasks.count, json: json)
                     }
+                    await saver.removeRest()
                 }
             } catch {
                 // After an interruption, its own steps do this.
@@ -176,12 +177,20 @@ struct Get: AsyncParsableCommand {
             bytes =
                 input == "-"
                 ? try FileHandle.standardInput.readToEnd() ?? Data()
-                : try Data(contentsOf: URL(filePath: input))
+                : try Data(contentsOf: URL(literal: input))
         } catch {
             let name = input == "-" ? "The standard input" : input
             throw FileFault(name, cannotBe: .read, error)
         }
-        return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+        return Self.lines(bytes)
+    }
+
+    /// Returns the lines of a text that are not blank, without the byte order mark that editors
+    /// of Windows put before them.
+    static func lines(_ bytes: Data) -> [String] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes
+        return String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 

@@ -24,6 +24,9 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "The port of 127.0.0.1 to listen on; 0 chooses a free one.")
     var port = 0
 
+    /// The time that one attempt to remove the subscription may take.
+    private static let leaveTimeout: Duration = .seconds(5)
+
     mutating func validate() throws {
         try SessionName.validate(session)
         guard (0...65_535).contains(port) else {
@@ -81,7 +84,7 @@ struct Listen: AsyncParsableCommand {
                     await Self.unsubscribe(subscription.id, from: service)
                     throw error
                 }
-                try await service.unsubscribe(subscription.id)
+                try await Self.leaving(service).unsubscribe(subscription.id)
                 return
             }
             do {
@@ -92,10 +95,19 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
+    /// Returns the service as it is asked by a command that a signal has ended: no further one
+    /// would end it, if the service does not answer.
+    private static func leaving(_ service: TransferService) -> TransferService {
+        var service = service
+        service.timeout = leaveTimeout
+        service.retryPolicy = RetryPolicy(attemptsMax: 2, delayMax: .seconds(1))
+        return service
+    }
+
     /// Removes the subscription of a listener that has failed.
     private static func unsubscribe(_ id: String, from service: TransferService) async {
         do throws(TransferError) {
-            try await service.unsubscribe(id)
+            try await leaving(service).unsubscribe(id)
         } catch {
             // The failure that led here is the one to throw.
             Output.complain("The subscription \(id) stays: \(error)")

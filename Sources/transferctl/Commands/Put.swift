@@ -45,7 +45,7 @@ struct Put: AsyncParsableCommand {
         var request = TransferRequest(url: url)
         request.httpMethod = method
         request.options["progress_interval"] = .integer(1)
-        let task = session.uploadTask(with: request, fromFile: URL(filePath: file))
+        let task = session.uploadTask(with: request, fromFile: URL(literal: file))
         task.taskDescription = file
         reporter.update { progress, time in
             progress.add(1)

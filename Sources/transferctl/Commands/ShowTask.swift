@@ -69,14 +69,15 @@ struct ShowTask: AsyncParsableCommand {
     }
 
     /// Returns the moments of a request, in milliseconds from its start.
-    private static func times(_ metrics: AttemptDocument.Metrics) -> String {
+    static func times(_ metrics: AttemptDocument.Metrics) -> String {
         let moments: [(String, Double?)] = [
             ("dns", metrics.domainLookupEnd), ("connect", metrics.connectEnd),
             ("tls", metrics.secureConnectionEnd), ("first byte", metrics.responseStart),
             ("end", metrics.responseEnd),
         ]
         return moments.compactMap { name, seconds in
-            seconds.map { "\(name) \(Int(($0 * 1000).rounded()))" }
+            // As with all that a service tells, a number may be one that no time has.
+            seconds.map { "\(name) \(Int64(min(max(($0 * 1000).rounded(), 0), 1e15)))" }
         }.joined(separator: " ") + " ms"
     }
 }

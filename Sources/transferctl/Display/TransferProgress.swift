@@ -26,6 +26,8 @@ struct TransferProgress {
 
     /// The time after which an older rate counts for a third.
     private static let rateMemory = 5.0
+    /// The most transfers that a service can tell of.
+    private static let countMax: Int64 = 1 << 53
 
     private(set) var completed: Int64
     private(set) var failed: Int64
@@ -47,14 +49,17 @@ struct TransferProgress {
 
     /// Starts with what a session has.
     init(_ session: SessionDocument, at time: Double) {
-        completed = session.completed
-        failed = session.failed
-        cancelled = session.cancelled
-        outstanding = session.outstanding
+        completed = Self.count(session.completed)
+        failed = Self.count(session.failed)
+        cancelled = Self.count(session.cancelled)
+        outstanding = Self.count(session.outstanding)
         generation = session.generation
         startedAt = time
         isOver = session.outstanding == 0
     }
+
+    /// Returns a number of transfers as a service tells it, between those that can be added up.
+    private static func count(_ told: Int64) -> Int64 { min(max(told, 0), countMax) }
 
     /// Adds transfers that have not ended.
     mutating func add(_ count: Int) { outstanding += Int64(count) }
@@ -82,6 +87,7 @@ struct TransferProgress {
     ) {
         // What is subtracted below has no negative numbers, whatever the service reports.
         let bytes = max(0, bytes)
+        let total = total.map { max(0, $0) }
         guard let index = transfers.firstIndex(where: { $0.id == id }) else {
             let transfer = Transfer(
                 name: name,
@@ -131,9 +137,9 @@ struct TransferProgress {
         switch event.kind {
         case .task(let change, let task): apply(change, task, at: time)
         case .eventsFinished(let outcome):
-            completed = outcome.completed
-            failed = outcome.failed
-            cancelled = outcome.cancelled
+            completed = Self.count(outcome.completed)
+            failed = Self.count(outcome.failed)
+            cancelled = Self.count(outcome.cancelled)
             outstanding = 0
             transfers = []
             isOver = true

@@ -84,10 +84,14 @@ struct ContextFile: Codable, Sendable {
         else { throw CocoaError(.fileWriteUnknown) }
         // Nothing with a key in it is left behind; after the rename there is nothing to remove.
         defer { unlink(new.path) }
-        let handle = try FileHandle(forWritingTo: new)
-        try handle.write(contentsOf: bytes)
-        try handle.synchronize()
-        try handle.close()
+        do {
+            let handle = try FileHandle(forWritingTo: new)
+            try handle.write(contentsOf: bytes)
+            try handle.synchronize()
+            try handle.close()
+        } catch {
+            throw FileFault(path, cannotBe: .written, error)
+        }
         guard rename(new.path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 }

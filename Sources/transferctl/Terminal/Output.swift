@@ -71,6 +71,10 @@ enum Output {
             }
             if count >= 0 {
                 rest = rest.dropFirst(count)
+            } else if number == EAGAIN {
+                // Somebody else who has this pipe or terminal does not wait for its reader.
+                var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&writable, 1, -1)
             } else if number != EINTR {
                 throw FileFault(name, cannotBe: .written, number: number)
             }

@@ -8,13 +8,15 @@ final class ResultSaver: Sendable {
     private let folder: URL
     private let reporter: ProgressReporter
     private let names = Mutex(FileNames())
+    /// The tasks that could not be removed, and the files with their results.
+    private let unremoved = Mutex<[(task: TransferTask, file: URL)]>([])
 
     init(folder: URL, reporter: ProgressReporter) {
         self.folder = folder
         self.reporter = reporter
     }
 
-    /// Moves the result of an ended task into the folder, and removes the task.
+    /// Moves the result of an ended task into the folder, and removes the task, if that succeeds.
     ///
     /// - Returns: the file.
     func save(_ task: TransferTask) async throws(TransferError) -> URL {
@@ -32,8 +34,33 @@ final class ResultSaver: Sendable {
                 continue
             }
         }
-        try await task.remove()
+        do throws(TransferError) {
+            try await task.remove()
+        } catch {
+            // The file is there, whatever becomes of its task.
+            unremoved.withLock { $0.append((task, file)) }
+        }
         return file
+    }
+
+    /// Removes the tasks that could not be removed, and tells of those that still cannot.
+    ///
+    /// The next command would bring their files again, under other names.
+    func removeRest() async {
+        let rest = unremoved.withLock { rest in
+            defer { rest = [] }
+            return rest
+        }
+        for (task, file) in rest {
+            do throws(TransferError) {
+                try await task.remove()
+            } catch {
+                reporter.note(
+                    "\(file.path) is there, but its task could not be removed, and the next "
+                        + "command brings it again: \(error)"
+                )
+            }
+        }
     }
 
     private func claim(_ wanted: String) -> URL {

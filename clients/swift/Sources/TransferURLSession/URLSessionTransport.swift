@@ -20,8 +20,11 @@ public import TransferClient
 public struct URLSessionTransport: TransferTransport {
     /// The most bytes of a response that wait for their reader; more than any list or event has.
     public static let waitingBytesMax = 8 << 20
-    /// The most connections to one service, as ``AsyncHTTPTransport`` has them.
+    /// The most connections to one service for calls that end soon, as ``AsyncHTTPTransport`` has
+    /// them.
     public static let connectionsMax = AsyncHTTPTransport.connectionsMax
+    /// The most further ones for requests that last.
+    public static let longConnectionsMax = AsyncHTTPTransport.longConnectionsMax
     /// The time without a byte after which a request counts as broken; streams of events carry a
     /// heartbeat every 15 seconds.
     public static let silenceMax: Duration = AsyncHTTPTransport.silenceMax
@@ -46,13 +49,17 @@ public struct URLSessionTransport: TransferTransport {
     }
 
     private let owner: Owner
+    private let longOwner: Owner
 
-    /// Creates a transport with a session of its own.
+    /// Creates a transport with two sessions of its own, one of them for requests that last.
     ///
     /// - Parameter configuration: ``recommendedConfiguration``, or one like it with other proxies
     ///   or versions of TLS.
     public init(configuration: URLSessionConfiguration = recommendedConfiguration) {
         owner = Owner(configuration)
+        let copy = configuration.copy() as? URLSessionConfiguration
+        copy?.httpMaximumConnectionsPerHost = Self.longConnectionsMax
+        longOwner = Owner(copy ?? configuration)
     }
 
     /// A configuration that keeps nothing: no cookies, no credentials, no cache.
@@ -73,6 +80,7 @@ public struct URLSessionTransport: TransferTransport {
     public func send(
         _ request: TransportRequest
     ) async throws(TransportFailure) -> TransportResponse {
+        let owner = request.isLong ? longOwner : self.owner
         let exchange = Exchange(waitingBytesMax: Self.waitingBytesMax)
         let task = owner.session.dataTask(with: try Self.message(request))
         owner.router.add(exchange, for: task)
@@ -83,13 +91,19 @@ public struct URLSessionTransport: TransferTransport {
             owner.router.remove(task)
             throw error
         }
+        // Its end is that of the request.
+        let body = ResponseParts(exchange)
+        // The session has read the file by its name, which may have led to another one meanwhile.
+        if case .file(let slice) = request.body, (200..<300).contains(head.statusCode) {
+            try slice.check()
+        }
         return TransportResponse(
             status: head.statusCode,
             headers: head.allHeaderFields.compactMap { name, value in
                 guard let name = name as? String, let value = value as? String else { return nil }
                 return (name, value)
             },
-            body: ResponseParts(exchange)
+            body: body
         )
     }
 

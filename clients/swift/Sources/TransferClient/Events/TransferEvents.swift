@@ -96,6 +96,8 @@ public struct TransferEvents: AsyncSequence, Sendable {
         private var ready: [TransferEvent] = []
         private var cursor: EventCursor?
         private var hasStarted = false
+        /// Whether the service was at the address once.
+        private var wasOpen = false
         private var isOver = false
         private var failures = 0
         private var pause: Duration = .seconds(1)
@@ -118,15 +120,22 @@ public struct TransferEvents: AsyncSequence, Sendable {
                     try await readMore()
                 } catch {
                     stream = nil
-                    guard error.code != .cancelled,
-                        RetryPolicy.isCurable(error, isRepeatable: true)
-                    else {
+                    guard error.code != .cancelled, isPassing(error) else {
                         isOver = true
                         throw error
                     }
                     try await pauseBeforeReconnecting(error)
                 }
             }
+        }
+
+        /// Whether the stream can be opened again after an error.
+        private func isPassing(_ error: TransferError) -> Bool {
+            if RetryPolicy.isCurable(error, isRepeatable: true) { return true }
+            // Where the service was, something else answers in its place for a while, such as a
+            // proxy that has no way to it. A login that it asks for is not there later either.
+            guard wasOpen, error.problem == nil, let status = error.status else { return false }
+            return ![401, 403, 407].contains(status)
         }
 
         /// Reads what comes next, and opens the stream before that if it is not.
@@ -190,8 +199,14 @@ public struct TransferEvents: AsyncSequence, Sendable {
             // So an EventSource too is told to connect no more.
             if response.status == 204 { return nil }
             guard response.header("Content-Type")?.hasPrefix("text/event-stream") == true else {
-                throw TransferError(.unexpectedResponse, "The response is no stream of events.")
+                var error = TransferError(
+                    .unexpectedResponse,
+                    "The response is no stream of events."
+                )
+                error.status = response.status
+                throw error
             }
+            wasOpen = true
             return OpenStream(parts: response.body.makeAsyncIterator())
         }
 

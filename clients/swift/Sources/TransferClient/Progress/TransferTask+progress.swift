@@ -34,11 +34,7 @@ extension TransferTask {
             do throws(TransferError) {
                 try await call(self)
             } catch {
-                await session.delegate?.urlSession(
-                    session,
-                    task: self,
-                    didFailWithoutEnding: error
-                )
+                session.tellFailure(of: self, error)
             }
         }
     }

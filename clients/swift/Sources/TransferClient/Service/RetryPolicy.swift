@@ -59,9 +59,24 @@ public struct RetryPolicy: Sendable {
             .problem(.idempotencyKeyInUse), .problem(.taskInUse), .problem(.bodyInUse):
             // The service did nothing, so that any request may be repeated.
             return true
+        case .problem(.quotaExceeded), .problem(.tooManyPendingTaskRequests):
+            // There is room once something else has ended, which may be never.
+            return false
         default: break
         }
-        // 502 and 504 come from a proxy, in whatever form it has.
-        return isRepeatable && [502, 503, 504].contains(error.status ?? 0)
+        guard isRepeatable, let status = error.status else { return false }
+        // A code that is known says by itself whether that helps.
+        return isPassing(status) || error.retryAfter != nil && error.problem?.code == nil
+    }
+
+    /// Whether a response with that status may be another one later, whoever sent it: a proxy has
+    /// forms and statuses of its own.
+    private static func isPassing(_ status: Int) -> Bool {
+        switch status {
+        case 408, 425, 429: true
+        // What is not implemented, does not fit on a disk or needs a login stays so.
+        case 501, 505, 506, 507, 508, 510, 511: false
+        default: (500...599).contains(status)
+        }
     }
 }

@@ -15,8 +15,10 @@ struct ServiceResponse: Sendable {
     func header(_ name: String) -> String? { head.header(name) }
 
     /// The pause that `Retry-After` asks for; nil when it has none, or a date.
+    ///
+    /// No time is no pause: what is repeated without an end would be so at once each time.
     var retryAfter: Duration? {
-        header("Retry-After").flatMap { Int64($0) }.map { .seconds(max(0, $0)) }
+        header("Retry-After").flatMap { Int64($0) }.flatMap { $0 > 0 ? Duration.seconds($0) : nil }
     }
 
     /// Returns the document in the body.

@@ -103,10 +103,12 @@ public struct TransferError: Error, Sendable {
     /// Returns this error with only the faults of one item of a batch, as if it were alone.
     func ofItem(_ faults: [FieldError]) -> TransferError {
         guard let problem, let code = problem.code else { return self }
+        // Its text counts the faults of the whole batch.
+        let isOfAll = faults.count == problem.errors?.count
         return TransferError(
             ProblemDetails(
                 code,
-                detail: problem.detail,
+                detail: isOfAll ? problem.detail : nil,
                 errors: faults,
                 requestID: problem.requestID
             )

@@ -8,14 +8,39 @@ extension TransferService {
     }
 
     /// Waits until nothing of a session is outstanding, and returns it.
+    ///
+    /// Once the service has answered, it is asked again after any outage, however long.
     public func finishedSession(
         _ identifier: String
     ) async throws(TransferError) -> SessionDocument {
+        let request = ServiceRequest("GET", APIPath.session(identifier)).ofClient()
+            .adding("Prefer", "wait=\(Self.waitSeconds)")
+        var hasAnswered = false
+        var shortTurns = 0
         while true {
-            let request = ServiceRequest("GET", APIPath.session(identifier)).ofClient()
-                .adding("Prefer", "wait=\(Self.waitSeconds)")
-            let session: SessionDocument = try await get(request)
-            if session.outstanding == 0 { return session }
+            let start = ContinuousClock.now
+            var asked: Duration?
+            do throws(TransferError) {
+                let session: SessionDocument = try await get(request)
+                if session.outstanding == 0 { return session }
+                hasAnswered = true
+            } catch {
+                guard hasAnswered, RetryPolicy.isCurable(error, isRepeatable: true) else {
+                    throw error
+                }
+                asked = error.retryAfter
+            }
+            // A service that does not wait, or is not there, is not asked all the time.
+            let isShort = ContinuousClock.now - start < Self.turnMin
+            shortTurns = isShort ? min(shortTurns + 1, Self.shortTurnsMax) : 0
+            guard isShort || asked != nil else { continue }
+            let pause =
+                asked
+                ?? retryPolicy.growing(
+                    attempts: shortTurns,
+                    fraction: .random(in: 0...1)
+                )
+            try await Self.pause(min(pause, retryPolicy.delayMax))
         }
     }
 
@@ -78,7 +103,7 @@ extension TransferService {
 
     /// Returns the bytes of a completed task.
     public func content(ofTask identifier: String) -> TransferBytes {
-        TransferBytes(service: self, path: APIPath.content(of: identifier))
+        TransferBytes(service: self, taskID: identifier)
     }
 
     /// Returns a session, which is created if it is not there.
@@ -269,6 +294,10 @@ extension TransferService {
 
     /// The time of one long poll, less than that of a request.
     private static let waitSeconds = 30
+    /// The time below which a wait was none.
+    private static let turnMin: Duration = .seconds(1)
+    /// The number of short waits after which the pauses grow no more: 4 seconds by default.
+    private static let shortTurnsMax = 5
 }
 
 /// Lists, a page at a time: each call returns the page behind the `nextCursor` of the one before.

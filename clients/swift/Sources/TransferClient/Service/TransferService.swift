@@ -92,7 +92,7 @@ extension TransferService {
     /// Sends a request until its response starts, whose body the caller reads.
     func open(_ request: ServiceRequest) async throws(TransferError) -> TransportResponse {
         try await repeating(request) { () async throws(TransferError) in
-            try await start(request)
+            try await start(request, isLong: true)
         }
     }
 
@@ -154,14 +154,17 @@ extension TransferService {
     private func once(_ request: ServiceRequest) async throws(TransferError) -> ServiceResponse {
         // The response as a whole has the time of an attempt, not only its start.
         let response = await withDeadline(timeout) { () async throws(TransferError) in
-            let response = try await start(request)
+            let response = try await start(request, isLong: false)
             let body = try await Self.collect(response, upTo: Self.responseBytesMax)
             return ServiceResponse(response, body: body)
         }
         return try response.get()
     }
 
-    private func start(_ request: ServiceRequest) async throws(TransferError) -> TransportResponse {
+    private func start(
+        _ request: ServiceRequest,
+        isLong: Bool
+    ) async throws(TransferError) -> TransportResponse {
         if let misconfiguration { throw misconfiguration }
         let response: TransportResponse
         do throws(TransportFailure) {
@@ -171,7 +174,8 @@ extension TransferService {
                     url: url + request.target(client: client),
                     headers: [("Authorization", "Bearer \(apiKey)")] + request.headers,
                     body: request.body,
-                    timeout: request.timeout ?? timeout
+                    timeout: request.timeout ?? timeout,
+                    isLong: isLong
                 )
             )
         } catch {

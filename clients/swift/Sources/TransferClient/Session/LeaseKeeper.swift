@@ -2,20 +2,69 @@ import Foundation
 import Synchronization
 import TransferWire
 
-/// Renews the leases of tasks that were taken over or submitted, until they are released.
+/// Renews the leases of tasks that were taken over or submitted, until they are released or nobody
+/// here has their tasks any more.
 final class LeaseKeeper: Sendable {
     /// The most tasks that are submitted with one lease.
     private static let tasksMax = 1000
 
+    /// What a request has brought under a lease.
+    struct Grant: Sendable {
+        let token: String
+        /// The handles of its tasks; nil for those that are about to be made.
+        let tasks: [TransferTask]?
+        /// The number of its tasks, of which some may have no handle.
+        let count: Int
+        /// The time when the request was sent, or an earlier one.
+        let start: ContinuousClock.Instant
+    }
+
+    /// A handle of a task, for as long as somebody has it.
+    private struct Handle {
+        weak var task: TransferTask?
+    }
+
+    /// A lease that is renewed.
+    private struct Lease {
+        let renewal: Task<Void, Never>
+        var handles: [Handle] = []
+        var isWithoutHandles = false
+        /// The number of tasks that requests of this process have brought under it.
+        var given = 0
+        /// The most tasks that it can hold at the service.
+        var held = 0
+
+        mutating func add(_ grant: Grant) {
+            handles += (grant.tasks ?? []).map { Handle(task: $0) }
+            isWithoutHandles = grant.tasks == nil
+            given += grant.count
+            held += grant.count
+        }
+
+        /// Whether somebody here has a task of it that has not been removed, or is about to.
+        func isNeeded(as token: String) -> Bool {
+            isWithoutHandles || handles.contains { $0.task?.lease == token }
+        }
+    }
+
     private struct State {
-        var renewals: [String: Task<Void, Never>] = [:]
+        var leases: [String: Lease] = [:]
         /// The lease of the next tasks that are submitted, and how many more it takes.
         var next: (token: String, room: Int)?
+        var isClosed = false
 
-        /// Forgets all leases.
-        mutating func takeRenewals() -> [String: Task<Void, Never>] {
-            defer { (renewals, next) = ([:], nil) }
-            return renewals
+        /// Forgets all leases, and takes no further ones.
+        mutating func close() -> [String: Task<Void, Never>] {
+            defer { (leases, next, isClosed) = ([:], nil, true) }
+            return leases.mapValues(\.renewal)
+        }
+
+        /// Forgets a lease.
+        ///
+        /// - Returns: whether somebody here has a task of it.
+        mutating func forget(_ token: String) -> Bool {
+            if next?.token == token { next = nil }
+            return leases.removeValue(forKey: token)?.isNeeded(as: token) ?? false
         }
     }
 
@@ -32,60 +81,44 @@ final class LeaseKeeper: Sendable {
         }
     }
 
-    /// Renews a lease three times within its duration, unless that is being done, and calls `lost`
-    /// when it has ended all the same.
+    /// Submits no further tasks with a lease.
+    func retire(_ token: String) {
+        state.withLock { if $0.next?.token == token { $0.next = nil } }
+    }
+
+    /// Renews a lease three times within its duration while somebody here has a task of it, and
+    /// calls `lost` when it has ended all the same.
+    ///
+    /// After ``release(at:)`` it is given back instead.
     func keep(
-        _ token: String,
+        _ grant: Grant,
         for duration: Duration,
         at service: TransferService,
         lost: @escaping @Sendable (TransferError) async -> Void
     ) {
-        state.withLock { state in
-            guard state.renewals[token] == nil else { return }
-            // The renewal belongs to no call of the client; `release` ends it.
-            state.renewals[token] = Task {
-                let error = await Self.renew(token, for: duration, at: service)
-                forget(token)
-                if let error { await lost(error) }
-            }
-        }
-    }
-
-    private func forget(_ token: String) {
-        state.withLock { state in
-            state.renewals[token] = nil
-            if state.next?.token == token { state.next = nil }
-        }
-    }
-
-    /// Renews a lease until that is refused, or its end has passed.
-    ///
-    /// - Returns: nil after a cancellation, and when no task is held any more.
-    private static func renew(
-        _ token: String,
-        for duration: Duration,
-        at service: TransferService
-    ) async -> TransferError? {
-        let clock = ContinuousClock()
-        var end = clock.now + duration
-        while true {
-            do throws(TransferError) {
-                try await TransferService.pause(duration / 3)
-                let request = try ServiceRequest(
-                    "PATCH",
-                    "/v1/leases/\(token)",
-                    json: LeaseRequest(leaseSeconds: .some(duration.components.seconds))
-                )
-                let startedAt = clock.now
-                _ = try await service.call(request.repeatable())
-                end = startedAt + duration
-            } catch {
-                if error.code == .cancelled { return nil }
-                // Its tasks may all have been removed, which ends the lease as well.
-                if error.problem != nil, !RetryPolicy.isCurable(error, isRepeatable: true) {
-                    return error
+        let (token, start) = (grant.token, grant.start)
+        for task in grant.tasks ?? [] { task.lease = token }
+        let isClosed = state.withLock { state in
+            guard !state.isClosed else { return true }
+            if state.leases[token] == nil {
+                // The renewal belongs to no call of the client; `release` ends it.
+                let renewal = Task {
+                    let error = await renew(token, since: start, for: duration, at: service)
+                    guard let error, self.state.withLock({ $0.forget(token) }) else { return }
+                    await lost(error)
                 }
-                if clock.now >= end { return error }
+                state.leases[token] = Lease(renewal: renewal)
+            }
+            state.leases[token]?.add(grant)
+            return false
+        }
+        guard isClosed else { return }
+        // Nobody awaits it: the call that asked for the lease is of a session that is closed.
+        Task {
+            do throws(TransferError) {
+                try await Self.release(token, at: service)
+            } catch {
+                // The lease ends by itself.
             }
         }
     }
@@ -94,14 +127,12 @@ final class LeaseKeeper: Sendable {
     ///
     /// - Throws: the first ``TransferError``; the lease then ends by itself.
     func release(at service: TransferService) async throws(TransferError) {
-        let held = state.withLock { $0.takeRenewals() }
-        for task in held.values { task.cancel() }
+        let held = state.withLock { $0.close() }
+        for renewal in held.values { renewal.cancel() }
         var failure: TransferError?
         for token in held.keys {
             do throws(TransferError) {
-                _ = try await service.call(ServiceRequest("DELETE", "/v1/leases/\(token)"))
-            } catch  where error.problem?.code == .unknownLease {
-                continue
+                try await Self.release(token, at: service)
             } catch {
                 failure = failure ?? error
             }
@@ -109,8 +140,111 @@ final class LeaseKeeper: Sendable {
         if let failure { throw failure }
     }
 
+    private static func release(
+        _ token: String,
+        at service: TransferService
+    ) async throws(TransferError) {
+        do throws(TransferError) {
+            _ = try await service.call(ServiceRequest("DELETE", "/v1/leases/\(token)"))
+        } catch {
+            guard error.problem?.code == .unknownLease else { throw error }
+        }
+    }
+
     /// Ends all renewals; the leases end by themselves.
     func abandon() {
-        for task in state.withLock({ $0.takeRenewals() }).values { task.cancel() }
+        for renewal in state.withLock({ $0.close() }).values { renewal.cancel() }
     }
+}
+
+extension LeaseKeeper {
+    /// Renews a lease until that is refused, its end has passed, or nobody here has its tasks.
+    ///
+    /// - Returns: why it is lost; nil after a cancellation, and when it is not needed any more.
+    private func renew(
+        _ token: String,
+        since start: ContinuousClock.Instant,
+        for duration: Duration,
+        at service: TransferService
+    ) async -> TransferError? {
+        let clock = ContinuousClock()
+        let service = Self.impatient(service, duration)
+        var (end, next) = (start + duration, start + duration / 3)
+        var failure: TransferError?
+        while true {
+            do throws(TransferError) {
+                try await TransferService.pause(max(next - clock.now, .zero))
+                if let failure, clock.now >= end { return failure }
+                guard let given = tasksGiven(to: token) else { return nil }
+                let request = try ServiceRequest(
+                    "PATCH",
+                    "/v1/leases/\(token)",
+                    json: LeaseRequest(leaseSeconds: .some(duration.components.seconds))
+                ).repeatable()
+                let startedAt = clock.now
+                // A process that was stopped, as by Ctrl-Z, finds the end behind it. What nobody
+                // has taken over meanwhile is its own again.
+                let limit = startedAt < end ? end - startedAt : duration / 6
+                let lease = try await withDeadline(limit) { () async throws(TransferError) in
+                    try await service.get(request, as: LeaseDocument.self)
+                }.get()
+                let isLate = clock.now >= end
+                guard isWhole(token, holding: lease.tasks, given: given, isLate: isLate) else {
+                    return Self.partlyLost
+                }
+                (end, next) = (startedAt + duration, startedAt + duration / 3)
+                failure = nil
+            } catch {
+                if error.code == .cancelled { return nil }
+                // Its tasks may all have been removed, which ends the lease as well.
+                if error.problem != nil, !RetryPolicy.isCurable(error, isRepeatable: true) {
+                    return error
+                }
+                if clock.now >= end { return error }
+                (failure, next) = (error, min(clock.now + duration / 6, end))
+            }
+        }
+    }
+
+    /// Returns a service whose calls are repeated while a lease lasts: one that is lost on the way
+    /// leaves time for others.
+    private static func impatient(
+        _ service: TransferService,
+        _ duration: Duration
+    ) -> TransferService {
+        var service = service
+        service.timeout = min(service.timeout, duration / 6)
+        service.retryPolicy.attemptsMax = .max
+        service.retryPolicy.delayMax = min(service.retryPolicy.delayMax, duration / 6)
+        return service
+    }
+
+    /// Returns how many tasks have come under a lease; nil once nobody here has any of them, with
+    /// which it is forgotten.
+    private func tasksGiven(to token: String) -> Int? {
+        state.withLock { state in
+            if let lease = state.leases[token], lease.isNeeded(as: token) { return lease.given }
+            _ = state.forget(token)
+            return nil
+        }
+    }
+
+    /// Notes how many tasks a lease holds, of which `given` had come under it when that was asked.
+    ///
+    /// - Returns: false when some may have been taken over: the lease was renewed after its end,
+    ///   and holds fewer tasks than before.
+    private func isWhole(_ token: String, holding tasks: Int, given: Int, isLate: Bool) -> Bool {
+        state.withLock { state in
+            guard var lease = state.leases[token] else { return true }
+            guard !isLate || tasks >= lease.held else { return false }
+            lease.held = tasks + lease.given - given
+            state.leases[token] = lease
+            return true
+        }
+    }
+
+    private static let partlyLost = TransferError(
+        .problem(.unknownLease),
+        "The lease had ended, and some of its tasks are another's or have been removed."
+    )
 }

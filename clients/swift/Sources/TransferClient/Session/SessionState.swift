@@ -8,6 +8,10 @@ struct SessionState {
     var pump: Task<Void, Never>?
     /// Whether this process has submitted or taken over a task.
     var isUsed = false
+    /// The newest call of the delegate, which the next one waits for.
+    var lastCall: Task<Void, Never>?
+    /// Whether the program has closed the session, and is told none of its events any more.
+    var isClosed = false
     /// Why nothing can be done with the session any more.
     var closing: TransferError?
 }

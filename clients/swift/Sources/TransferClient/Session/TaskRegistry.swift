@@ -17,10 +17,20 @@ final class TaskRegistry: Sendable {
         var announced: Set<UInt64> = []
         /// The announcements of tasks that are being submitted.
         var submissions: Set<UInt64> = []
+        /// The number of reconnections that are under way.
+        var reconnections = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
+
+        /// Takes all who wait, to look again.
+        mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+            defer { waiters = [] }
+            return waiters
+        }
     }
 
     private let state = Mutex(State())
+    /// Held while a handle is looked for and, if there is none, made.
+    private let making = Mutex(())
 
     /// Announces tasks that the service is about to name, and whether they are being submitted.
     func announce(isSubmission: Bool) -> Ticket {
@@ -35,13 +45,13 @@ final class TaskRegistry: Sendable {
     /// Adds the tasks that were announced, which may be none.
     func fulfil(_ ticket: Ticket, with tasks: [TransferTask]) {
         let waiters = state.withLock { state in
-            for task in tasks {
+            // One that is followed already may have ended meanwhile, and must not come back.
+            for task in tasks where task.state != .completed {
                 if let id = task.taskIdentifier { state.tasks[id] = task }
             }
             state.announced.remove(ticket.number)
             state.submissions.remove(ticket.number)
-            defer { state.waiters = [] }
-            return state.waiters
+            return state.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }
     }
@@ -62,6 +72,21 @@ final class TaskRegistry: Sendable {
         await wait { state in state.submissions.contains { $0 <= last } }
     }
 
+    /// Notes that a reconnection has begun.
+    func beginReconnection() { state.withLock { $0.reconnections += 1 } }
+
+    /// Notes that a reconnection is over, and all that it has found is about to be told.
+    func endReconnection() {
+        let waiters = state.withLock { state in
+            state.reconnections -= 1
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until no reconnection is under way.
+    func awaitReconnections() async { await wait { $0.reconnections > 0 } }
+
     private func wait(while isPending: @Sendable (State) -> Bool) async {
         while state.withLock({ isPending($0) }) {
             await withCheckedContinuation { continuation in
@@ -72,6 +97,20 @@ final class TaskRegistry: Sendable {
                 }
                 if isLate { continuation.resume() }
             }
+        }
+    }
+
+    /// Returns the handle of a task that is followed, or else the one that `make` returns, which is
+    /// followed from then on unless it has ended.
+    ///
+    /// Of two calls that name the same task one makes its handle.
+    func handle(of id: String, orMaking make: () -> TransferTask) -> TransferTask {
+        // The state is free meanwhile: a new task shows in the progress of its session.
+        making.withLock { _ in
+            if let task = known(id) { return task }
+            let task = make()
+            if task.state != .completed { state.withLock { $0.tasks[id] = task } }
+            return task
         }
     }
 

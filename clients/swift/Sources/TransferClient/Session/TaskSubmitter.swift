@@ -107,17 +107,18 @@ final class TaskSubmitter: Sendable {
     ) async {
         var part = part
         while !part.isEmpty {
+            let lease = session.leaseForSubmission(of: part.count)
             do throws(TransferError) {
                 let tasks = part.map(\.task)
                 let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
                 try await session.registering(isSubmission: true) {
                     () async throws(TransferError) in
+                    let start = ContinuousClock.now
                     var request = ServiceRequest(
                         "POST",
                         APIPath.tasks(ofSession: session.configuration.identifier),
                         json: [UInt8(ascii: "[")] + json + [UInt8(ascii: "]")]
                     )
-                    let lease = session.leaseForSubmission(of: tasks.count)
                     request.headers += lease?.headers ?? []
                     let receipt: BatchReceipt = try await session.service.get(
                         request.ofClient().withIdempotencyKey()
@@ -125,15 +126,23 @@ final class TaskSubmitter: Sendable {
                     guard receipt.items.count == tasks.count else {
                         throw TransferError(.unexpectedResponse, "Receipts are missing.")
                     }
-                    if let lease { session.keep(lease.token) }
-                    for (task, receipt) in zip(tasks, receipt.items) {
-                        task.lease = lease?.token
-                        task.accept(receipt)
+                    for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
+                    if let lease {
+                        session.keep(
+                            LeaseKeeper.Grant(
+                                token: lease.token,
+                                tasks: tasks,
+                                count: tasks.count,
+                                start: start
+                            )
+                        )
                     }
                     return ((), tasks)
                 }
                 return
             } catch {
+                // With the next tasks it would be renewed for those of a lost response, too.
+                if let lease, error.mayFollowSuccess { session.leases.retire(lease.token) }
                 let faults = Self.faults(error, count: part.count)
                 guard !faults.isEmpty else {
                     for (task, _) in part { await session.refused(task, error) }
@@ -161,5 +170,12 @@ final class TaskSubmitter: Sendable {
             faults[index, default: []].append(moved ?? fault)
         }
         return faults
+    }
+}
+
+extension TransferError {
+    /// Whether the service may have done what was asked, and only its response was lost.
+    fileprivate var mayFollowSuccess: Bool {
+        problem == nil || followsLostResponse || (status ?? 0) >= 500
     }
 }

@@ -69,7 +69,7 @@ extension TransferSession {
             registry.fulfil(ticket, with: tasks)
             if let closing = state.withLock(\.closing) {
                 // Its tasks were followed too late to be told of the end.
-                for task in tasks { task.end(closing) }
+                for task in tasks { task.endWithSession(closing) }
             }
             return value
         } catch {
@@ -80,9 +80,7 @@ extension TransferSession {
 
     /// Returns the handle of a task, the same as before if it is followed already.
     func follow(_ document: TaskDocument) -> TransferTask {
-        guard let task = registry.known(document.id) else {
-            return TransferTask(document, session: self)
-        }
+        let task = registry.handle(of: document.id) { TransferTask(document, session: self) }
         task.apply(document)
         return task
     }
@@ -97,17 +95,19 @@ extension TransferSession {
                 do throws(TransferError) {
                     try await task.control("resume")
                 } catch {
-                    await delegate?.urlSession(self, task: task, didFailWithoutEnding: error)
+                    tellFailure(of: task, error)
                 }
             }
         }
     }
 
     /// Ends a task that the service has not accepted.
+    ///
+    /// It returns before the delegate is told, whose callback may wait for the submission to end.
     func refused(_ task: TransferTask, _ error: TransferError) async {
         registry.remove(task)
-        guard task.end(error) else { return }
-        await delegate?.urlSession(self, task: task, didCompleteWithError: error)
+        task.end(error)
+        tell { await self.tellEnd(of: task, to: $0) }
     }
 
     /// Ends an upload whose bytes cannot be sent, at the service and here.
@@ -126,9 +126,12 @@ extension TransferSession {
             }
         }
         await refused(task, error)
-        if let failure {
-            await delegate?.urlSession(self, task: task, didFailWithoutEnding: failure)
-        }
+        if let failure { tellFailure(of: task, failure) }
+    }
+
+    /// Tells that a call failed which the session made by itself.
+    func tellFailure(of task: TransferTask?, _ error: TransferError) {
+        tell { await $0.urlSession(self, task: task, didFailWithoutEnding: error) }
     }
 }
 
@@ -149,16 +152,12 @@ extension TransferSession {
         while true {
             do throws(TransferError) {
                 for try await event in events(after: cursor) { await tell(event) }
-                await becomeInvalid(nil)
-                return
+                return becomeInvalid(nil)
             } catch {
                 if error.code == .cancelled { return }
                 guard error.problem?.code == .eventsExpired,
                     let oldest = error.problem?.oldestSequence
-                else {
-                    await becomeInvalid(error)
-                    return
-                }
+                else { return becomeInvalid(error) }
                 cursor = EventCursor(sessionID: session.id, sequence: max(oldest, 1) - 1)
             }
             do throws(TransferError) {
@@ -168,7 +167,7 @@ extension TransferSession {
             }
             let isOver = await hasEnded(session)
             await refreshTasks()
-            if isOver { return await becomeInvalid(nil) }
+            if isOver { return becomeInvalid(nil) }
         }
     }
 
@@ -187,11 +186,12 @@ extension TransferSession {
         for task in registry.all { await refresh(task) }
     }
 
-    /// Reads a task whose events do not tell whether it has ended.
+    /// Reads a task whose events do not tell whether it has ended, or what it asks.
     private func refresh(_ task: TransferTask) async {
         do throws(TransferError) {
             try await task.refresh()
-            if task.state == .completed { await end(task) }
+            if task.state == .completed { registry.remove(task) }
+            await tellEvent { await self.tellState(of: task, to: $0) }
         } catch  where error.code == .cancelled {
             // The session is closed, which ends its tasks.
             return
@@ -200,26 +200,28 @@ extension TransferSession {
         }
     }
 
-    private func end(_ task: TransferTask) async {
-        registry.remove(task)
-        await tellEnd(of: task)
-    }
-
-    private func becomeInvalid(_ error: TransferError?) async {
-        shut(error ?? TransferError(.sessionClosed, "The session has ended."))
+    private func becomeInvalid(_ error: TransferError?) {
+        let reason = error ?? TransferError(.sessionClosed, "The session has ended.")
+        // Whoever has closed it is told no more.
+        guard shut(reason) else { return }
         leases.abandon()
-        await delegate?.urlSession(self, didBecomeInvalidWithError: error)
+        tell { await $0.urlSession(self, didBecomeInvalidWithError: error) }
     }
 
     private func tell(_ event: TransferEvent) async {
         switch event.kind {
         case .task(let change, let snapshot):
             guard let task = await registry.task(snapshot.id) else { return }
-            // A retry may have undone the end before this event of it came.
-            if task.mayHaveUndone(change) { return await refresh(task) }
+            // A retry may have undone the end before this event of it came, and a question may have
+            // been answered.
+            if task.mayBeAhead(of: change) { return await refresh(task) }
             await tell(change, of: task, snapshot)
         case .eventsFinished:
-            await delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)
+            // What is being taken over is told first: it is of this generation or of one before.
+            await registry.awaitReconnections()
+            await tellEvent {
+                await $0.urlSessionDidFinishEvents(forBackgroundURLSession: self)
+            }
         default: return
         }
     }
@@ -233,39 +235,41 @@ extension TransferSession {
         let sent = task.countOfBytesSent
         task.apply(change, snapshot)
         switch change {
-        case .progress: await tellProgress(of: task, received: received, sent: sent)
+        case .progress:
+            await tellEvent {
+                await self.tellProgress(of: task, received: received, sent: sent, to: $0)
+            }
         case .resumedAtOffset:
-            await delegate?.urlSession(
-                self,
-                downloadTask: task,
-                didResumeAtOffset: snapshot.countOfBytesReceived,
-                expectedTotalBytes: task.countOfBytesExpectedToReceive
-            )
+            await tellEvent {
+                await $0.urlSession(
+                    self,
+                    downloadTask: task,
+                    didResumeAtOffset: snapshot.countOfBytesReceived,
+                    expectedTotalBytes: task.countOfBytesExpectedToReceive
+                )
+            }
         case .waiting:
-            await delegate?.urlSession(self, taskIsWaitingForConnectivity: task)
-        case .willBegin:
-            if let answer = await delegate?.urlSession(self, willBeginDelayedRequest: task) {
-                await send(answer, to: "begin", of: task)
+            await tellEvent {
+                await $0.urlSession(self, taskIsWaitingForConnectivity: task)
             }
-        case .authenticationRequired:
-            let challenges = snapshot.error?.challenges ?? []
-            if let answer = await delegate?.urlSession(self, task: task, didReceive: challenges) {
-                await send(answer, to: "credential", of: task)
-            }
-        case .downloadFinished:
-            let result = TransferResult(task: task, id: snapshot.id, response: snapshot.response)
-            await delegate?.urlSession(self, downloadTask: task, didFinishDownloading: result)
         case .completed, .failed, .cancelled:
             registry.remove(task)
-            let error = change == .completed ? nil : task.error
-            await delegate?.urlSession(self, task: task, didCompleteWithError: error)
-        case .created, .retried, .resumed, .suspended: return
+            await tellEvent { await self.tellEnd(of: task, to: $0) }
+        case .willBegin, .authenticationRequired:
+            await tellEvent { await self.ask(task, $0) }
+        // The file of a download is told of with its end, which follows at once.
+        case .downloadFinished, .created, .retried, .resumed, .suspended: return
         }
     }
 
-    private func tellProgress(of task: TransferTask, received: Int64, sent: Int64) async {
+    private func tellProgress(
+        of task: TransferTask,
+        received: Int64,
+        sent: Int64,
+        to delegate: any TransferSessionDelegate
+    ) async {
         if task.countOfBytesReceived > received, task.kind == .download {
-            await delegate?.urlSession(
+            await delegate.urlSession(
                 self,
                 downloadTask: task,
                 didWriteData: task.countOfBytesReceived - received,
@@ -274,7 +278,7 @@ extension TransferSession {
             )
         }
         if task.countOfBytesSent > sent {
-            await delegate?.urlSession(
+            await delegate.urlSession(
                 self,
                 task: task,
                 didSendBodyData: task.countOfBytesSent - sent,
@@ -284,15 +288,43 @@ extension TransferSession {
         }
     }
 
-    private func send(_ answer: some Encodable, to verb: String, of task: TransferTask) async {
+    /// Tells what a document of the service has shown of a task: its end, or what it asks.
+    func tellState(of task: TransferTask, to delegate: any TransferSessionDelegate) async {
+        await tellEnd(of: task, to: delegate)
+        await ask(task, delegate)
+    }
+
+    /// Tells the end of a task, unless that has been done or a retry has undone it.
+    private func tellEnd(of task: TransferTask, to delegate: any TransferSessionDelegate) async {
+        switch task.takeUntoldEnd() {
+        case .success(let result):
+            if task.kind == .download {
+                await delegate.urlSession(self, downloadTask: task, didFinishDownloading: result)
+            }
+            await delegate.urlSession(self, task: task, didCompleteWithError: nil)
+        case .failure(let error):
+            await delegate.urlSession(self, task: task, didCompleteWithError: error)
+        case nil: return
+        }
+    }
+
+    /// Asks the delegate what a task waits for, unless that has been done, and sends the answer.
+    private func ask(_ task: TransferTask, _ delegate: any TransferSessionDelegate) async {
         do throws(TransferError) {
-            let request = try ServiceRequest("POST", "\(task.path())/\(verb)", json: answer)
-            _ = try await service.call(request)
+            switch task.takeQuestion() {
+            case .begin:
+                let answer = await delegate.urlSession(self, willBeginDelayedRequest: task)
+                if let answer { try await task.begin(answer) }
+            case .credential(let challenges):
+                let answer = await delegate.urlSession(self, task: task, didReceive: challenges)
+                if let answer { try await task.authenticate(answer) }
+            case nil: return
+            }
         } catch  where error.problem?.code == .taskNotAsked {
             // Somebody else has answered.
             return
         } catch {
-            await delegate?.urlSession(self, task: task, didFailWithoutEnding: error)
+            await delegate.urlSession(self, task: task, didFailWithoutEnding: error)
         }
     }
 }

@@ -115,10 +115,12 @@ extension TransferSession {
     /// process of this program.
     ///
     /// A task without a `taskDescription` cannot be taken over. Each other one is followed from
-    /// then on, and its lease is renewed until ``close()``. The delegate is told of those that have
-    /// ended, and, if nothing of the session was outstanding, that its events have finished. A task
-    /// that has been dealt with is taken over again by the next process unless
-    /// ``TransferTask/remove()`` removes it.
+    /// then on, and its lease is renewed until ``close()``, or until it has ended and the program
+    /// has removed it or keeps neither it nor its result. The delegate is told of those that have
+    /// ended, is asked the questions that are open, and, if nothing of the session was outstanding,
+    /// is told that its events have finished; none of that is awaited here. A task that has been
+    /// dealt with is taken over again by the next process unless ``TransferTask/remove()`` removes
+    /// it.
     ///
     /// - Parameters:
     ///   - owner: the name of this process, for human readers; nil for that of ``configuration``.
@@ -131,10 +133,13 @@ extension TransferSession {
         persistedFormat: ReconnectRequest.Format? = nil,
         creationInfo: ReconnectRequest.CreationInfo? = nil
     ) async throws(TransferError) -> [Result<TransferTask, ReconnectionError>] {
+        registry.beginReconnection()
+        defer { registry.endReconnection() }
         let isFirst = state.withLock { !$0.isUsed }
         let document = try await attach()
         state.withLock { $0.isUsed = true }
         var found: [Result<TransferTask, ReconnectionError>] = []
+        var hasTasks = false
         var cursor: String?
         repeat {
             let request = ReconnectRequest(
@@ -148,11 +153,20 @@ extension TransferSession {
             let page = try await takeOver(request)
             found += page.items
             cursor = page.next
+            let tasks = page.items.compactMap { try? $0.get() }
+            hasTasks = hasTasks || !tasks.isEmpty
+            tell { delegate in
+                // One of the callbacks may close the session.
+                for task in tasks where !self.isClosed {
+                    await self.tellState(of: task, to: delegate)
+                }
+            }
         } while cursor != nil
-        let tasks = found.compactMap { try? $0.get() }
-        for task in tasks where task.state == .completed { await tellEnd(of: task) }
-        if isFirst, document.outstanding == 0, !tasks.isEmpty {
-            await delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)
+        if isFirst, document.outstanding == 0, hasTasks {
+            tell { delegate in
+                guard !self.isClosed else { return }
+                await delegate.urlSessionDidFinishEvents(forBackgroundURLSession: self)
+            }
         }
         return found
     }
@@ -163,6 +177,7 @@ extension TransferSession {
         items: [Result<TransferTask, ReconnectionError>], next: String?
     ) {
         try await registering { () async throws(TransferError) in
+            let start = ContinuousClock.now
             // Not repeated after a lost response: its tasks are held until that lease ends.
             let page: ReconnectionDocument = try await service.get(
                 ServiceRequest(
@@ -171,32 +186,27 @@ extension TransferSession {
                     json: request
                 ).ofClient()
             )
-            if let token = page.leaseToken { keep(token) }
+            keep(page, nil, since: start)
             await registry.awaitSubmissions()
             let items: [Result<TransferTask, ReconnectionError>] = page.items.compactMap { item in
                 if let failure = item.error { return .failure(ReconnectionError(failure)) }
                 return item.ok.map { .success(follow($0)) }
             }
-            let running = items.compactMap { try? $0.get() }.filter { $0.state != .completed }
-            for task in running { task.lease = page.leaseToken }
-            return ((items, page.nextCursor), running)
+            let tasks = items.compactMap { try? $0.get() }
+            keep(page, tasks, since: start)
+            return ((items, page.nextCursor), tasks.filter { $0.state != .completed })
         }
     }
 
-    func tellEnd(of task: TransferTask) async {
-        do throws(TransferError) {
-            let result = try await task.result()
-            await tellFinished(task, result)
-        } catch {
-            await delegate?.urlSession(self, task: task, didCompleteWithError: error)
-        }
-    }
-
-    private func tellFinished(_ task: TransferTask, _ result: TransferResult) async {
-        if task.kind == .download {
-            await delegate?.urlSession(self, downloadTask: task, didFinishDownloading: result)
-        }
-        await delegate?.urlSession(self, task: task, didCompleteWithError: nil)
+    /// Renews the lease of a page, whose handles are made some time after it has come.
+    private func keep(
+        _ page: ReconnectionDocument,
+        _ tasks: [TransferTask]?,
+        since start: ContinuousClock.Instant
+    ) {
+        guard let token = page.leaseToken else { return }
+        let count = tasks == nil ? page.items.count : 0
+        keep(LeaseKeeper.Grant(token: token, tasks: tasks, count: count, start: start))
     }
 }
 
@@ -220,13 +230,11 @@ extension TransferSession {
         )
     }
 
-    /// Renews a lease until the session is closed; the delegate is told if it is lost while its
-    /// tasks are followed.
-    func keep(_ lease: String) {
-        leases.keep(lease, for: configuration.leaseDuration, at: service) { error in
-            // It also ends with its last task, beside tasks of other leases.
-            guard self.registry.all.contains(where: { $0.lease == lease }) else { return }
-            await self.delegate?.urlSession(self, task: nil, didFailWithoutEnding: error)
+    /// Renews a lease until the session is closed or nobody here has its tasks; the delegate is
+    /// told if it is lost before.
+    func keep(_ grant: LeaseKeeper.Grant) {
+        leases.keep(grant, for: configuration.leaseDuration, at: service) { error in
+            self.tellFailure(of: nil, error)
         }
     }
 }

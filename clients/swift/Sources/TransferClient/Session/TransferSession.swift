@@ -70,29 +70,70 @@ extension TransferSession {
     /// Tasks that were resumed are submitted before that, so that none is lost; each is accepted or
     /// refused within the time of the service's `retryPolicy`. Nobody is told of its events any
     /// more. Tasks of this process that wait for a result get the error `session_closed`; the
-    /// transfers themselves go on.
+    /// transfers themselves go on. A callback of the delegate may call it.
     ///
     /// - Throws: ``TransferError`` when the service could not be told; leases then end by
     ///   themselves.
     public func close() async throws(TransferError) {
         await submitter.drain()
+        state.withLock { $0.isClosed = true }
         shut(TransferError(.sessionClosed, "The session was closed."))
         try await leases.release(at: service)
     }
 
     /// Ends what this process does for the session.
-    func shut(_ error: TransferError) {
-        let pump = state.withLock { state in
+    ///
+    /// - Returns: whether that had not been done before.
+    @discardableResult func shut(_ error: TransferError) -> Bool {
+        let (pump, isFirst) = state.withLock { state in
             defer { state.pump = nil }
-            if state.closing == nil { state.closing = error }
-            return state.pump
+            let isFirst = state.closing == nil
+            if isFirst { state.closing = error }
+            return (state.pump, isFirst)
         }
         pump?.cancel()
         for task in registry.all {
             registry.remove(task)
-            task.end(error)
+            task.endWithSession(error)
+        }
+        return isFirst
+    }
+}
+
+extension TransferSession {
+    /// Calls the delegate once the calls before this one have returned.
+    ///
+    /// A call is a task of its own, which nobody cancels: a callback may close the session, and ask
+    /// the service whatever it likes. What a callback may wait for, such as ``close()``, must not
+    /// await the call.
+    @discardableResult func tell(
+        _ call: @escaping @Sendable (any TransferSessionDelegate) async -> Void
+    ) -> Task<Void, Never>? {
+        guard let delegate else { return nil }
+        return state.withLock { state in
+            let earlier = state.lastCall
+            let next = Task {
+                await earlier?.value
+                await call(delegate)
+            }
+            state.lastCall = next
+            return next
         }
     }
+
+    /// Calls the delegate for an event, unless the session is closed by then, and returns once it
+    /// has been told.
+    func tellEvent(
+        _ call: @escaping @Sendable (any TransferSessionDelegate) async -> Void
+    ) async {
+        let told = tell { delegate in
+            if !self.isClosed { await call(delegate) }
+        }
+        await told?.value
+    }
+
+    /// Whether the program has closed the session; one that ends by itself tells what is known.
+    var isClosed: Bool { state.withLock(\.isClosed) }
 }
 
 extension TransferSession {

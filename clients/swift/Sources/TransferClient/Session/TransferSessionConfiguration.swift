@@ -42,7 +42,9 @@ public struct TransferSessionConfiguration: Sendable {
     ///
     /// With a name, the tasks that this process submits are its own from the start: a
     /// ``TransferSession/reconnect(owner:persistedFormat:creationInfo:)`` of another process leaves
-    /// them to it while it renews its lease, and takes them ``leaseDuration`` after its crash.
+    /// them to it while it renews its lease, and takes them ``leaseDuration`` after its crash. A
+    /// lease is renewed until its tasks have ended and the program has removed them with
+    /// ``TransferTask/remove()``, or keeps neither their handles nor their results.
     /// Without one, as by default, the next process that reconnects takes them at once, also while
     /// this one runs.
     public var owner: String?

@@ -3,7 +3,9 @@ public import TransferWire
 /// What a session tells its program, with the names of URLSession's callbacks.
 ///
 /// They come one after the other, in the order of the session's events; the next one waits for
-/// the one before. All of them may be left out.
+/// the one before. So a callback may close the session and call the service, but cannot wait for
+/// the end of another task. Each end is told once, to the process that has submitted its task or
+/// taken it over. All callbacks may be left out.
 public protocol TransferSessionDelegate: AnyObject, Sendable {
     /// A download has its file; ``urlSession(_:task:didCompleteWithError:)`` follows.
     func urlSession(
@@ -42,17 +44,19 @@ public protocol TransferSessionDelegate: AnyObject, Sendable {
     func urlSession(_ session: TransferSession, taskIsWaitingForConnectivity task: TransferTask)
         async
 
-    /// A task with `asks_to_begin` may begin.
+    /// A task with `asks_to_begin` may begin; a reconnection also asks what was asked before it.
     ///
-    /// - Returns: the answer; nil to leave it to somebody else.
+    /// - Returns: the answer; nil to leave it to somebody else, or to ``TransferTask/begin(_:)``.
     func urlSession(
         _ session: TransferSession,
         willBeginDelayedRequest task: TransferTask
     ) async -> BeginRequest?
 
-    /// The origin of a task asks for a credential.
+    /// The origin of a task asks for a credential; a reconnection also asks what was asked before
+    /// it.
     ///
-    /// - Returns: the answer; nil to leave it to somebody else.
+    /// - Returns: the answer; nil to leave it to somebody else, or to
+    ///   ``TransferTask/authenticate(_:)``.
     func urlSession(
         _ session: TransferSession,
         task: TransferTask,
@@ -67,7 +71,8 @@ public protocol TransferSessionDelegate: AnyObject, Sendable {
     ) async
 
     /// A call that the session made by itself failed: a task could not be resumed, an answer did
-    /// not arrive, or a lease was lost and its tasks may now be another process's.
+    /// not arrive and has to be given again, or a lease was lost and its tasks may now be another
+    /// process's.
     func urlSession(
         _ session: TransferSession,
         task: TransferTask?,

@@ -3,25 +3,44 @@ import NIOPosix
 import TransferWire
 
 /// Sends the bytes of an upload to the service, and continues where a broken request ended.
+///
+/// The file is opened once, so that all requests bring bytes of the same one. If it is written to
+/// meanwhile, no request brings its last bytes.
 struct BodySender: Sendable {
-    /// The longest time of one request, which is bounded by silence otherwise.
+    /// The longest time of one request, which its transport ends earlier when nothing moves.
     private static let timeout: Duration = .seconds(24 * 3600)
 
     let service: TransferService
     let taskID: String
-    let file: URL
+    /// The number of bytes of the file.
+    var size: Int64 { file.size }
+    private let file: BodyFile
 
-    /// Sends what the service does not have yet, of `size` bytes.
+    /// Opens the file.
+    ///
+    /// - Throws: ``TransferError`` with the code `file_failure` for anything but a regular file.
+    init(service: TransferService, taskID: String, file: URL) async throws(TransferError) {
+        self.service = service
+        self.taskID = taskID
+        do {
+            self.file = try await NIOThreadPool.singleton.runIfActive { try BodyFile(file) }
+        } catch {
+            throw TransferError(reading: error)
+        }
+    }
+
+    /// Sends what the service does not have yet.
     ///
     /// - Returns: the task once all bytes have arrived.
-    /// - Throws: ``TransferError`` when several requests in a row brought nothing.
-    func send(_ size: Int64) async throws(TransferError) -> TaskDocument {
+    /// - Throws: ``TransferError`` when several requests in a row brought nothing, and with the
+    ///   code `file_failure` when the file was written to meanwhile.
+    func send() async throws(TransferError) -> TaskDocument {
         var offset: Int64 = 0
         var failures = 0
         var isRepeated = false
         while true {
             do throws(TransferError) {
-                return try await send(from: offset, of: size)
+                return try await send(from: offset)
             } catch  where isRepeated && error.problem?.code == .bodyNotExpected {
                 // An earlier request has brought all of its bytes.
                 return try await service.task(taskID)
@@ -50,30 +69,15 @@ struct BodySender: Sendable {
         }
     }
 
-    /// Returns the number of bytes of the file.
-    ///
-    /// - Throws: ``TransferError`` with the code `file_failure` for anything but a regular file.
-    func size() async throws(TransferError) -> Int64 {
-        do {
-            return try await NIOThreadPool.singleton.runIfActive { [file] in
-                try BodyFile(file).size
-            }
-        } catch {
-            throw TransferError(reading: error)
-        }
-    }
-
-    private func send(from offset: Int64, of size: Int64) async throws(TransferError)
-        -> TaskDocument
-    {
+    private func send(from offset: Int64) async throws(TransferError) -> TaskDocument {
         var request = ServiceRequest("PUT", "\(APIPath.task(taskID))/body")
         request.timeout = Self.timeout
         // A repetition continues behind what has arrived, which the caller asks for.
         request.isRepeatable = false
         if offset < size {
-            request.body = .file(FileSlice(file: file, offset: offset, count: size - offset))
+            request.body = .file(FileSlice(file, from: offset))
             // A transport may not know the length beforehand; with this field the service does, and
-            // refuses a file that has become shorter.
+            // refuses a body that is shorter.
             request = request.adding("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")
         } else if size > 0 {
             // All bytes have arrived, but what follows them has failed.

@@ -6,7 +6,10 @@ struct TaskValues: Sendable {
     /// The priority of a task that sets none, as in URLSession.
     static let priorityDefault = 0.5
 
-    typealias End = Result<TransferResult, TransferError>
+    /// The end of a task, without its handle.
+    ///
+    /// With a ``TransferResult``, which has one, task and result would keep each other.
+    typealias End = Result<TaskDocument.Response?, TransferError>
     private typealias Waiters = [UUID: CheckedContinuation<End, Never>]
 
     /// Callers that learn of an end once the lock is free.
@@ -15,6 +18,23 @@ struct TaskValues: Sendable {
         fileprivate let waiters: [CheckedContinuation<End, Never>]
 
         func resume() { for waiter in waiters { waiter.resume(returning: end) } }
+    }
+
+    /// What a task asks its client before it continues.
+    enum Question: Sendable {
+        /// Whether and how to begin.
+        case begin
+        /// A credential.
+        case credential([TaskDocument.Failure.Challenge])
+
+        /// Reads the question of a task in `state`; nil if it asks none.
+        init?(_ state: String, _ failure: TaskDocument.Failure?) {
+            switch state {
+            case "waiting_to_begin": self = .begin
+            case "waiting_for_authentication": self = .credential(failure?.challenges ?? [])
+            default: return nil
+            }
+        }
     }
 
     let request: TransferRequest
@@ -30,7 +50,13 @@ struct TaskValues: Sendable {
     var bytesSent: Int64 = 0
     var bytesExpectedToSend: Int64 = -1
     var failure: TransferError?
-    var end: End?
+    var end: End? { didSet { isEndTold = false } }
+    private var isEndTold = false
+    /// The question that the task asks, until somebody here has been asked it.
+    private var question: Question?
+    /// The end of the time to answer the last question that a document has shown, by which one
+    /// question is told from another; events do not have it.
+    private var questionUntil: Timestamp?
     /// The lease under which this process has the task; nil for none.
     var lease: String?
     /// The number of retries of this process whose events have not come; an end that comes before
@@ -73,13 +99,19 @@ struct TaskValues: Sendable {
         // The client may know the number before the service does.
         bytesExpectedToSend = max(bytesExpectedToSend, document.countOfBytesExpectedToSend)
         failure = document.error.map { TransferError($0) }
+        guard let asked = Question(document.state, document.error) else {
+            question = nil
+            return
+        }
+        guard document.until == nil || document.until != questionUntil else { return }
+        (question, questionUntil) = (asked, document.until)
     }
 
-    mutating func update(_ snapshot: EventMessage.Task, isRetried: Bool) {
-        if isRetried, retriesUntold > 0 {
+    mutating func update(_ snapshot: EventMessage.Task, after change: TransferEvent.TaskChange) {
+        if change == .retried, retriesUntold > 0 {
             // The retry itself has forgotten the end before it; what is known now is newer.
             retriesUntold -= 1
-        } else if isRetried {
+        } else if change == .retried {
             end = nil
         }
         // An older event may come after a newer document has told the end.
@@ -90,6 +122,28 @@ struct TaskValues: Sendable {
         if let sent = snapshot.countOfBytesSent { bytesSent = max(0, sent) }
         if let expected = snapshot.countOfBytesExpectedToSend { bytesExpectedToSend = expected }
         failure = snapshot.error.map { TransferError($0) }
+        let asked = Question(snapshot.state, snapshot.error)
+        if change == .willBegin || change == .authenticationRequired || asked == nil {
+            question = asked
+        }
+    }
+
+    /// Whether an event may be of a question that a document has shown before.
+    func mayKnowQuestion(of change: TransferEvent.TaskChange) -> Bool {
+        (change == .willBegin || change == .authenticationRequired) && questionUntil != nil
+    }
+
+    /// Returns the question that is to be asked now, once.
+    mutating func takeQuestion() -> Question? {
+        defer { question = nil }
+        return end == nil ? question : nil
+    }
+
+    /// Returns the end if the delegate is to be told of it now, once.
+    mutating func takeUntoldEnd() -> End? {
+        guard let end, !isEndTold else { return nil }
+        isEndTold = true
+        return end
     }
 
     /// Stores an end; `isCounted` if the bytes that were sent came with it.

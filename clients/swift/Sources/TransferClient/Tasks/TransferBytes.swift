@@ -3,7 +3,8 @@ import TransferWire
 /// The bytes of a result in parts, as fast as they are used.
 ///
 /// A reader whose connection breaks off continues behind the last byte, as long as the content is
-/// the same.
+/// the same. A response that does not name the task, as that of a proxy in the service's place, is
+/// an error and none of its bytes are handed out.
 public struct TransferBytes: AsyncSequence, Sendable {
     /// A part of the bytes.
     public typealias Element = [UInt8]
@@ -11,18 +12,22 @@ public struct TransferBytes: AsyncSequence, Sendable {
     public typealias Failure = TransferError
 
     let service: TransferService
-    let path: String
+    let taskID: String
+    /// The handle whose lease is renewed while somebody reads; nil for the bytes of a task by its
+    /// identifier.
+    var task: TransferTask?
 
     /// Sends a request with the first call of `next`.
-    public func makeAsyncIterator() -> Iterator { Iterator(service: service, path: path) }
+    public func makeAsyncIterator() -> Iterator { Iterator(bytes: self) }
 
     /// The reader of the bytes.
     public struct Iterator: AsyncIteratorProtocol {
         /// The reason why the bytes cannot be read.
         public typealias Failure = TransferError
 
-        private let service: TransferService
-        private let path: String
+        private let bytes: TransferBytes
+        private var service: TransferService { bytes.service }
+        private var taskID: String { bytes.taskID }
         private var parts: (any AsyncIteratorProtocol<[UInt8], any Error>)?
         private var offset: Int64 = 0
         private var size: Int64?
@@ -30,15 +35,13 @@ public struct TransferBytes: AsyncSequence, Sendable {
         private var failures = 0
         private var isOver = false
 
-        fileprivate init(service: TransferService, path: String) {
-            self.service = service
-            self.path = path
-        }
+        fileprivate init(bytes: TransferBytes) { self.bytes = bytes }
 
         /// Returns the next part; nil at the end.
         ///
         /// - Throws: ``TransferError`` when several requests in a row brought nothing, with the
-        ///   code `content_gone` when the file is no longer there.
+        ///   code `content_gone` when the file is no longer there, and `unexpected_response` when
+        ///   a response is not the one with the bytes that follow.
         public mutating func next() async throws(TransferError) -> [UInt8]? {
             while !isOver {
                 do throws(TransferError) {
@@ -88,25 +91,42 @@ public struct TransferBytes: AsyncSequence, Sendable {
             -> any AsyncIteratorProtocol<[UInt8], any Error>
         {
             if let parts { return parts }
-            var request = ServiceRequest("GET", path)
+            var request = ServiceRequest("GET", APIPath.content(of: taskID))
             if offset > 0, let entityTag {
                 request = request.adding("Range", "bytes=\(offset)-")
                     .adding("If-Range", entityTag)
             }
             let response = try await service.open(request)
+            let tag = response.header("ETag")
+            // The tag of a content begins with its task; no other response has such a one.
+            guard let tag, tag.lowercased().hasPrefix("\"\(taskID.lowercased())-") else {
+                throw Self.unexpected("The response is not the content of the task.")
+            }
             if offset > 0 {
-                guard response.status == 206 else {
-                    isOver = true
-                    throw TransferError(
-                        .unexpectedResponse,
-                        "The content has changed while it was read."
-                    )
+                guard response.status == 206, tag == entityTag else {
+                    throw Self.unexpected("The content has changed while it was read.")
+                }
+                guard isOfRest(response.header("Content-Range")) else {
+                    throw Self.unexpected("The response has other bytes than those asked for.")
                 }
             } else {
-                entityTag = response.header("ETag")
+                guard response.status == 200 else {
+                    throw Self.unexpected("The response has only a part of the content.")
+                }
+                entityTag = tag
                 size = response.header("Content-Length").flatMap { Int64($0) }
             }
             return response.body.makeAsyncIterator()
+        }
+
+        /// Whether a range is all that is missing (RFC 9110 §14.4).
+        private func isOfRest(_ range: String?) -> Bool {
+            guard let size else { return range?.hasPrefix("bytes \(offset)-") ?? false }
+            return range == "bytes \(offset)-\(size - 1)/\(size)"
+        }
+
+        private static func unexpected(_ message: String) -> TransferError {
+            TransferError(.unexpectedResponse, message)
         }
     }
 }

@@ -7,16 +7,18 @@ public struct TransferResult: Sendable {
     public let task: TransferTask
     /// The origin's response; nil when the task is kept no longer.
     public let response: TaskDocument.Response?
-    private let path: String
+    private let taskID: String
 
     init(task: TransferTask, id: String, response: TaskDocument.Response?) {
         self.task = task
         self.response = response
-        path = APIPath.content(of: id)
+        taskID = id
     }
 
     /// The bytes as they are read from the service, which resumes when a connection breaks off.
-    public var bytes: TransferBytes { TransferBytes(service: task.session.service, path: path) }
+    public var bytes: TransferBytes {
+        TransferBytes(service: task.session.service, taskID: taskID, task: task)
+    }
 
     /// Returns the bytes in memory, and throws when there are more than `bytesMax`.
     public func data(upTo bytesMax: Int) async throws(TransferError) -> Data {
@@ -32,8 +34,11 @@ public struct TransferResult: Sendable {
 
     /// Writes the bytes to a file.
     ///
-    /// They are written beside it, and get its name at the end: no reader sees a part of them, and
-    /// after an error an old file is as it was, unless only its directory could not be flushed.
+    /// They get its name at the end: no reader sees a part of them, and after an error an old file
+    /// is as it was, unless only its directory could not be flushed. On Linux they have no name
+    /// until then, and a process that is killed leaves nothing; elsewhere, and on a file system
+    /// that cannot do so, it leaves a file beside it whose name begins with a dot. Without hard
+    /// links, as on FAT, a file that must not replace another is empty for a moment.
     ///
     /// - Parameters:
     ///   - file: a file in a directory that exists.

@@ -42,7 +42,9 @@ extension TransferTask {
     /// Returns a failed or cancelled task to the queue; downloads fetch only the missing bytes.
     public func retry() async throws(TransferError) {
         let id = try acceptedID()
-        let document = try await session.registering { () async throws(TransferError) in
+        // As with a submission, a list may name the task before its handle is followed.
+        let document = try await session.registering(isSubmission: true) {
+            () async throws(TransferError) in
             let document = try await session.service.control("retry", task: id)
             reopen()
             return (document, [self])
@@ -72,17 +74,50 @@ extension TransferTask {
             _ = try await session.service.call(ServiceRequest("DELETE", try path()))
         } catch  where error.problem?.code == .unknownTask || error.problem?.code == .taskExpired {
             // An earlier attempt of the same call has removed it.
-            return
         }
+        lease = nil
     }
 
     /// Brings the bytes of an upload that was taken over from a process that could not: those of a
     /// file like the one that was submitted.
+    ///
+    /// - Throws: ``TransferError``, with the code `file_failure` when the file cannot be read or
+    ///   was written to meanwhile.
     public func sendBody(fromFile file: URL) async throws(TransferError) {
-        let sender = BodySender(service: session.service, taskID: try acceptedID(), file: file)
-        let size = try await sender.size()
-        expectToSend(size)
-        apply(try await sender.send(size))
+        let sender = try await BodySender(
+            service: session.service,
+            taskID: acceptedID(),
+            file: file
+        )
+        expectToSend(sender.size)
+        apply(try await sender.send())
+    }
+
+    /// Says whether and how a task begins that waits to be told, in the state `waiting_to_begin`.
+    ///
+    /// The session sends what its delegate returns by itself; this is for programs whose delegate
+    /// has left the answer to somebody else, or that have none.
+    ///
+    /// - Throws: ``TransferError`` with the code `task_not_asked` when the task does not wait for
+    ///   that answer; any other when the answer did not arrive, and can be given again.
+    public func begin(_ answer: BeginRequest) async throws(TransferError) {
+        try await send(answer, to: "begin")
+    }
+
+    /// Gives a task its credential, or none, that waits for one in the state
+    /// `waiting_for_authentication`; otherwise like ``begin(_:)``.
+    public func authenticate(_ answer: ChallengeRequest) async throws(TransferError) {
+        try await send(answer, to: "credential")
+    }
+
+    private func send(_ answer: some Encodable, to verb: String) async throws(TransferError) {
+        let request = try ServiceRequest("POST", "\(path())/\(verb)", json: answer).repeatable()
+        do throws(TransferError) {
+            apply(try await session.service.get(request, as: TaskDocument.self))
+        } catch  where error.problem?.code == .taskNotAsked && error.followsLostResponse {
+            // An earlier attempt of the same call has answered.
+            return
+        }
     }
 
     func control(_ verb: String) async throws(TransferError) {

@@ -126,7 +126,7 @@ extension TransferTask {
                 returning: .failure(TransferError(.cancelled, "The caller was cancelled."))
             )
         }
-        return try end.get()
+        return try end.map(transferResult).get()
     }
 }
 
@@ -169,19 +169,27 @@ extension TransferTask {
 
     func apply(_ change: TransferEvent.TaskChange, _ snapshot: EventMessage.Task) {
         let waiting = self.change { values in
-            values.update(snapshot, isRetried: change == .retried)
+            values.update(snapshot, after: change)
             return values.settle(end(of: snapshot, after: change), isCounted: false)
         }
         waiting?.resume()
     }
 
     /// Ends the task for a reason that no event tells.
-    ///
-    /// - Returns: whether it had not ended.
-    @discardableResult func end(_ error: TransferError) -> Bool {
+    func end(_ error: TransferError) {
         let waiting = change { $0.settle(.failure(error), isCounted: false) }
         waiting?.resume()
-        return waiting != nil
+    }
+
+    /// Ends the task for those who wait for it here: that is no end of the transfer, of which the
+    /// delegate would be told.
+    func endWithSession(_ error: TransferError) {
+        let waiting = change { values in
+            let waiting = values.settle(.failure(error), isCounted: false)
+            if waiting != nil { _ = values.takeUntoldEnd() }
+            return waiting
+        }
+        waiting?.resume()
     }
 
     /// Notes the number of bytes of a file that is sent to the service first.
@@ -195,11 +203,23 @@ extension TransferTask {
         }
     }
 
-    /// Returns whether an event may be older than the last retry of this process; a completed task
-    /// is never retried.
-    func mayHaveUndone(_ change: TransferEvent.TaskChange) -> Bool {
-        guard change == .failed || change == .cancelled else { return false }
-        return values.withLock { $0.retriesUntold > 0 }
+    /// Returns whether more may be known of the task than an event tells: a retry of this process
+    /// after a failure, or the question of which it tells, from a document.
+    ///
+    /// A completed task is never retried.
+    func mayBeAhead(of change: TransferEvent.TaskChange) -> Bool {
+        values.withLock { values in
+            if change == .failed || change == .cancelled { return values.retriesUntold > 0 }
+            return values.mayKnowQuestion(of: change)
+        }
+    }
+
+    /// Returns the question that the delegate is to be asked now; nil if it has been asked.
+    func takeQuestion() -> TaskValues.Question? { values.withLock { $0.takeQuestion() } }
+
+    /// Returns the end that the delegate is to be told of now; nil if it has been told.
+    func takeUntoldEnd() -> Result<TransferResult, TransferError>? {
+        values.withLock { $0.takeUntoldEnd() }?.map(transferResult)
     }
 
     /// What the task's own progress shows.
@@ -229,10 +249,13 @@ extension TransferTask {
         return value
     }
 
-    private func end(of document: TaskDocument) -> Result<TransferResult, TransferError>? {
+    private func transferResult(_ response: TaskDocument.Response?) -> TransferResult {
+        TransferResult(task: self, id: taskIdentifier ?? "", response: response)
+    }
+
+    private func end(of document: TaskDocument) -> TaskValues.End? {
         switch document.state {
-        case "completed":
-            .success(TransferResult(task: self, id: document.id, response: document.response))
+        case "completed": .success(document.response)
         case "failed": .failure(Self.failed(document.error))
         case "cancelled": .failure(Self.cancelled)
         default: nil
@@ -242,10 +265,9 @@ extension TransferTask {
     private func end(
         of snapshot: EventMessage.Task,
         after change: TransferEvent.TaskChange
-    ) -> Result<TransferResult, TransferError>? {
+    ) -> TaskValues.End? {
         switch change {
-        case .completed:
-            .success(TransferResult(task: self, id: snapshot.id, response: snapshot.response))
+        case .completed: .success(snapshot.response)
         case .failed: .failure(Self.failed(snapshot.error))
         case .cancelled: .failure(Self.cancelled)
         default: nil

@@ -12,13 +12,21 @@ import NIOSSL
 
 /// The transport of most clients: AsyncHTTPClient, with HTTP/1.1 over TCP or TLS.
 public struct AsyncHTTPTransport: TransferTransport {
-    /// The most connections to one service: for streams of events, results and uploads at once.
+    /// The most connections to one service for calls that end soon.
     public static let connectionsMax = 64
+    /// The most further connections to one service, for requests that last: streams of events,
+    /// results and files.
+    public static let longConnectionsMax = 512
     /// The time that a connection may take to be made.
     public static let connectTimeout: Duration = .seconds(10)
     /// The time without a byte after which a response counts as broken; streams of events carry
     /// a heartbeat every 15 seconds.
     public static let silenceMax: Duration = .seconds(60)
+    /// The time after which a request counts as broken of whose body nothing more is taken.
+    ///
+    /// It is longer than the other: behind the bytes that are taken at once, a slow line may have
+    /// some megabytes in the buffers of the system to send first.
+    public static let stallMax: Duration = .seconds(300)
 
     /// The transport of all clients that name none.
     ///
@@ -27,15 +35,29 @@ public struct AsyncHTTPTransport: TransferTransport {
         client: HTTPClient(
             eventLoopGroupProvider: .singleton,
             configuration: recommendedConfiguration
+        ),
+        longClient: HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: recommendedLongConfiguration
         )
     )
 
     private let client: HTTPClient
+    private let longClient: HTTPClient
+    /// The longest stall; tests make it shorter.
+    var longestStall = AsyncHTTPTransport.stallMax
 
-    /// Creates a transport over a client of the caller, who also shuts it down.
+    /// Creates a transport over clients of the caller, who also shuts them down.
     ///
-    /// - Parameter client: made with ``recommendedConfiguration``, or one like it.
-    public init(client: HTTPClient) { self.client = client }
+    /// - Parameters:
+    ///   - client: made with ``recommendedConfiguration``, or one like it.
+    ///   - longClient: another one with ``recommendedLongConfiguration``, for requests that last.
+    ///     Without it these take connections from all others, and once they have all, calls fail
+    ///     and leases end.
+    public init(client: HTTPClient, longClient: HTTPClient? = nil) {
+        self.client = client
+        self.longClient = longClient ?? client
+    }
 
     /// A configuration that leaves redirects and repetitions to the caller.
     public static var recommendedConfiguration: HTTPClient.Configuration {
@@ -50,6 +72,13 @@ public struct AsyncHTTPTransport: TransferTransport {
         return configuration
     }
 
+    /// The same configuration for as many requests that last as there may be.
+    public static var recommendedLongConfiguration: HTTPClient.Configuration {
+        var configuration = recommendedConfiguration
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = longConnectionsMax
+        return configuration
+    }
+
     /// Sends a request.
     public func send(
         _ request: TransportRequest
@@ -57,13 +86,25 @@ public struct AsyncHTTPTransport: TransferTransport {
         var message = HTTPClientRequest(url: request.url)
         message.method = HTTPMethod(rawValue: request.method)
         for (name, value) in request.headers { message.headers.add(name: name, value: value) }
+        var watch: SendingWatch?
         switch request.body {
         case .none: break
         case .bytes(let bytes): message.body = .bytes(ByteBuffer(bytes: bytes))
-        case .file(let slice): message.body = .stream(slice, length: .known(slice.count))
+        case .file(let slice):
+            let sending = SendingWatch(stallMax: longestStall)
+            message.body = .stream(
+                WatchedSlice(slice: slice, watch: sending),
+                length: .known(slice.count)
+            )
+            watch = sending
         }
         do {
-            let response = try await client.execute(message, timeout: TimeAmount(request.timeout))
+            let response = try await execute(
+                message,
+                by: request.isLong ? longClient : client,
+                within: request.timeout,
+                watch
+            )
             return TransportResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { ($0.name, $0.value) },
@@ -71,6 +112,32 @@ public struct AsyncHTTPTransport: TransferTransport {
             )
         } catch {
             throw Self.failure(error)
+        }
+    }
+
+    /// Sends a request, which ends when its watch finds that nothing more is taken.
+    ///
+    /// The library has a timeout for a body that is not there, and none for one that is not taken.
+    private func execute(
+        _ message: HTTPClientRequest,
+        by client: HTTPClient,
+        within timeout: Duration,
+        _ watch: SendingWatch?
+    ) async throws -> HTTPClientResponse {
+        guard let watch else {
+            return try await client.execute(message, timeout: TimeAmount(timeout))
+        }
+        return try await withThrowingTaskGroup(of: HTTPClientResponse?.self) { group in
+            group.addTask { try await client.execute(message, timeout: TimeAmount(timeout)) }
+            group.addTask {
+                guard try await watch.isStalled() else { return nil }
+                throw TransportFailure(.timedOut, "The service takes no more of the file.")
+            }
+            defer { group.cancelAll() }
+            while let response = try await group.next() {
+                if let response { return response }
+            }
+            throw CancellationError()
         }
     }
 

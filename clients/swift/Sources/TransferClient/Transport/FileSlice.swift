@@ -13,21 +13,41 @@ public struct FileSlice: Sendable {
     public let offset: Int64
     /// The number of bytes.
     public let count: Int64
+    /// The file if it is open: a further request continues with the bytes of this very one.
+    private let body: BodyFile?
 
     /// Names bytes of a file.
     public init(file: URL, offset: Int64, count: Int64) {
         self.file = file
         self.offset = offset
         self.count = count
+        body = nil
     }
 
-    /// Checks that there is a regular file that has the bytes; blocks.
-    package func check() throws(TransportFailure) { _ = try openFile() }
+    /// Names the bytes of an open file behind `offset`.
+    init(_ body: BodyFile, from offset: Int64) {
+        file = body.file
+        self.offset = offset
+        count = body.size - offset
+        self.body = body
+    }
 
-    fileprivate func openFile() throws(TransportFailure) -> FileHandle {
-        let body = try BodyFile(file)
-        guard body.size - offset >= count else { throw tooShort }
-        return body.handle
+    /// Checks that there is a regular file of that name that has the bytes; blocks.
+    ///
+    /// For a transport that opens the file by itself: if the file is open already, it has to be
+    /// the one that has the name, before the request as well as after it.
+    ///
+    /// - Throws: ``TransportFailure`` of the kind `unreadable`.
+    package func check() throws(TransportFailure) {
+        try opened().checkNamed()
+    }
+
+    /// Returns the open file; blocks.
+    fileprivate func opened() throws(TransportFailure) -> BodyFile {
+        let opened = if let body { body } else { try BodyFile(file) }
+        guard opened.size - offset >= count else { throw tooShort }
+        try opened.checkUnchanged()
+        return opened
     }
 
     fileprivate var tooShort: TransportFailure {
@@ -42,7 +62,7 @@ extension FileSlice: AsyncSequence {
     /// Reads the bytes on a thread that may block.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let slice: FileSlice
-        private var handle: FileHandle?
+        private var body: BodyFile?
         private var remaining: Int64
 
         fileprivate init(slice: FileSlice) {
@@ -53,38 +73,25 @@ extension FileSlice: AsyncSequence {
         /// Returns the next bytes; nil after the last.
         ///
         /// - Throws: ``TransportFailure`` of the kind `unreadable`, also when the file has become
-        ///   shorter.
+        ///   shorter, or was written to before its last byte was read.
         public mutating func next() async throws -> ByteBuffer? {
             guard remaining > 0 else { return nil }
-            let data: Data?
-            do {
-                data = try await read(Int(Swift.min(remaining, Int64(FileSlice.chunkBytes))))
-            } catch {
-                if error is TransportFailure || error is CancellationError { throw error }
-                throw TransportFailure(unreadable: slice.file, error.localizedDescription)
+            let (slice, known, missing) = (slice, body, remaining)
+            let part = try await NIOThreadPool.singleton.runIfActive {
+                () throws -> (file: BodyFile, bytes: [UInt8]) in
+                let file = if let known { known } else { try slice.opened() }
+                let bytes = try file.read(
+                    Int(Swift.min(missing, Int64(FileSlice.chunkBytes))),
+                    at: slice.offset + slice.count - missing
+                )
+                // A request that does not bring its last bytes brings no whole file.
+                if bytes.isEmpty || bytes.count == missing { try file.checkUnchanged() }
+                return (file, bytes)
             }
-            guard let data, !data.isEmpty else { throw slice.tooShort }
-            remaining -= Int64(data.count)
-            return ByteBuffer(bytes: data)
-        }
-
-        private mutating func read(_ count: Int) async throws -> Data? {
-            let handle = try await opened()
-            return try await NIOThreadPool.singleton.runIfActive {
-                try handle.read(upToCount: count)
-            }
-        }
-
-        private mutating func opened() async throws -> FileHandle {
-            if let handle { return handle }
-            let slice = slice
-            let handle = try await NIOThreadPool.singleton.runIfActive {
-                let handle = try slice.openFile()
-                try handle.seek(toOffset: UInt64(slice.offset))
-                return handle
-            }
-            self.handle = handle
-            return handle
+            guard !part.bytes.isEmpty else { throw slice.tooShort }
+            body = part.file
+            remaining -= Int64(part.bytes.count)
+            return ByteBuffer(bytes: part.bytes)
         }
     }
 }

@@ -10,6 +10,11 @@ public struct TransportRequest: Sendable {
     public var body: Body
     /// The time within which the response has to start.
     public var timeout: Duration
+    /// Whether the request may last as long as somebody reads or sends: that of a stream of events,
+    /// a result or a file.
+    ///
+    /// A transport does not let others wait for it.
+    public var isLong: Bool
 
     /// Creates a request.
     public init(
@@ -17,13 +22,15 @@ public struct TransportRequest: Sendable {
         url: String,
         headers: [(name: String, value: String)] = [],
         body: Body = .none,
-        timeout: Duration
+        timeout: Duration,
+        isLong: Bool = false
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.isLong = isLong
     }
 
     /// The bytes that a request sends.
