@@ -78,8 +78,8 @@ CREATE TABLE api_key (
 -- Serves listing, the count of a tenant's keys, and the removal of those that ended long ago.
 CREATE INDEX api_key_by_tenant ON api_key (tenant_id, id);
 
--- An app of a tenant, or an extension of one, and where it is in its life. A tenant is made together
--- with its client `default`, which goes with it alone.
+-- An app of a tenant, or an extension of one, and where it is in its life. A tenant is made
+-- together with its client `default`, which goes with it alone.
 CREATE TABLE client (
     tenant_id uuid NOT NULL REFERENCES tenant (id),
     identifier text COLLATE "C" NOT NULL CHECK (octet_length(identifier) BETWEEN 1 AND 64),

@@ -166,7 +166,8 @@ CREATE INDEX answer_by_tenant ON answer (tenant_id, id);
 -- A row has tasks whose identifiers follow each other without a gap, as those of one submission do,
 -- and differ in their last seven bits alone; they have everything else in common. A task that comes
 -- back to the queue is a run by itself. So the runs of a session at a host never overlap: whoever
--- looks for a task finds it in the first run that does not end before it, or it is not in the queue.
+-- looks for a task finds it in the first run that does not end before it, or it is not in the
+-- queue.
 CREATE TABLE ready_run (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
@@ -188,9 +189,9 @@ CREATE TABLE ready_run (
 ALTER TABLE ready_run ALTER task_ids SET STORAGE MAIN;
 
 -- Tasks that are being transferred, as claims have begun them: a row has attempts of which nothing
--- differs but the fence and the last seven bits of the task's identifier. One that is more than begun
--- and ended, because it has progressed or another worker has taken it over, is taken out and has a
--- row in attempt.
+-- differs but the fence and the last seven bits of the task's identifier. One that is more than
+-- begun and ended, because it has progressed or another worker has taken it over, is taken out and
+-- has a row in attempt.
 CREATE TABLE attempt_run (
     -- Those of the others follow. Their high bits are the worker's incarnation.
     first_fence bigint PRIMARY KEY,
@@ -215,8 +216,8 @@ ALTER TABLE attempt_run ALTER task_ids SET STORAGE PLAIN;
 -- Serves the look for the attempt of a task.
 CREATE INDEX attempt_run_by_session ON attempt_run (session_id, block);
 
--- A task that is being transferred and that no row of attempt_run has. What it has received and sent
--- is written once a second, on rows that moved.
+-- A task that is being transferred and that no row of attempt_run has. What it has received and
+-- sent is written once a second, on rows that moved.
 CREATE TABLE attempt (
     task_id uuid PRIMARY KEY,
     fence bigint NOT NULL,
@@ -267,9 +268,9 @@ CREATE TABLE revocation (
 CREATE INDEX revocation_by_worker ON revocation (worker);
 
 -- The point of no return between transfer and outcome: the part files of these fences are whole and
--- durable, and they and no others become the results. Whoever finds the row renames and completes. It
--- has the pending renames that one transaction began for attempts of one run whose fences follow each
--- other; an attempt that had a row of its own has one here too.
+-- durable, and they and no others become the results. Whoever finds the row renames and completes.
+-- It has the pending renames that one transaction began for attempts of one run whose fences follow
+-- each other; an attempt that had a row of its own has one here too.
 CREATE TABLE rename_run (
     -- Those of the others follow, as in attempt_run.
     first_fence bigint PRIMARY KEY,

@@ -62,14 +62,15 @@ CREATE TABLE resume_data (
 -- Serves the question of a worker whether a part file is still wanted.
 CREATE INDEX resume_data_by_fence ON resume_data (part_fence);
 
--- Serves the questions about what tasks left for others; what failed ones left for themselves, which
--- may be as much as there are tasks, is not read for these.
+-- Serves the questions about what tasks left for others; what failed ones left for themselves,
+-- which may be as much as there are tasks, is not read for these.
 CREATE INDEX resume_data_for_others ON resume_data (source_task_id) WHERE id <> source_task_id;
 
 -- Serves the sum of what a tenant keeps, the largest first.
 CREATE INDEX resume_data_by_size ON resume_data (tenant_id, bytes_durable DESC);
 
--- Bytes that clients have brought, or were promised room for, for uploads. A row goes after the file.
+-- Bytes that clients have brought, or were promised room for, for uploads. A row goes after the
+-- file.
 CREATE TABLE staged_body (
     task_id uuid PRIMARY KEY,
     tenant_id uuid NOT NULL,
@@ -79,8 +80,8 @@ CREATE TABLE staged_body (
 -- Serves the sum of a tenant, which is judged before more bytes are taken.
 CREATE INDEX staged_body_by_tenant ON staged_body (tenant_id) INCLUDE (bytes);
 
--- Where a download with mirrors stands that has ever left its URL. The row in `task` has its URLs as
--- they were given, and the host of the one that it asks.
+-- Where a download with mirrors stands that has ever left its URL. The row in `task` has its URLs
+-- as they were given, and the host of the one that it asks.
 CREATE TABLE task_mirror (
     task_id uuid PRIMARY KEY,
     -- The URL that is asked: a mirror, from 1, or the task's own.
@@ -95,8 +96,8 @@ CREATE TABLE task_mirror (
     rests_until timestamptz
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 
--- The resource that an origin has named for the rest of a task's upload. Only uploads have a row whose
--- origin continues them, and it goes with its task: a client's retry continues there too.
+-- The resource that an origin has named for the rest of a task's upload. Only uploads have a row
+-- whose origin continues them, and it goes with its task: a client's retry continues there too.
 CREATE TABLE upload_resource (
     task_id uuid PRIMARY KEY,
     -- The attempt to which the origin named it.
@@ -109,7 +110,8 @@ CREATE TABLE upload_resource (
     body text NOT NULL CHECK (octet_length(body) <= 256)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 
--- The task whose result a copy sends, which is kept until the copy has ended. A row goes with its copy.
+-- The task whose result a copy sends, which is kept until the copy has ended. A row goes with its
+-- copy.
 CREATE TABLE result_hold (
     -- The copy.
     task_id uuid PRIMARY KEY,

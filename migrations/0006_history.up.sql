@@ -1,8 +1,8 @@
 -- History: what happened to tasks and sessions, and what the events need of tasks that are gone.
 --
 -- Events, the feed and attempts lie in partitions of a week, which are dropped as a whole when they
--- are too old. The service makes partitions ahead. Hardly a row dies before, so that the defaults of
--- autovacuum do.
+-- are too old. The service makes partitions ahead. Hardly a row dies before, so that the defaults
+-- of autovacuum do.
 
 -- What happened, written in the transaction in which it happened: a row for those events that one
 -- statement wrote of one session, one after the other, of one kind and with one state of their

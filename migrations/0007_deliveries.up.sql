@@ -57,11 +57,11 @@ CREATE INDEX subscription_living ON subscription (tenant_id, id) WHERE deleted_a
 CREATE INDEX subscription_by_scope
     ON subscription (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 
--- Who wants the events of logs, for the statement that writes them; each log comes with the number of
--- its last event before. Such a statement may have begun long before it got the locks on the logs'
--- counters, and would not find a subscription that was made meanwhile. This function is volatile, so
--- that it sees what was committed when it is called, under these locks: whoever has an answer to the
--- request for a subscription gets every later event.
+-- Who wants the events of logs, for the statement that writes them; each log comes with the number
+-- of its last event before. Such a statement may have begun long before it got the locks on the
+-- logs' counters, and would not find a subscription that was made meanwhile. This function is
+-- volatile, so that it sees what was committed when it is called, under these locks: whoever has an
+-- answer to the request for a subscription gets every later event.
 CREATE FUNCTION subscriptions_to(logs uuid[], bases bigint[])
 RETURNS TABLE (log uuid, base bigint, id uuid, event_types text[])
 LANGUAGE plpgsql VOLATILE ROWS 2 AS $$

@@ -8,8 +8,8 @@ CREATE TABLE timer (
     due_at timestamptz NOT NULL,
     -- Whose it is, and takes its share of a turn.
     tenant_id uuid NOT NULL,
-    -- The kind again, which only the index by tenant has, so that whatever is planned while there are
-    -- few rows reads that one.
+    -- The kind again, which only the index by tenant has, so that whatever is planned while there
+    -- are few rows reads that one.
     shared_kind text NOT NULL GENERATED ALWAYS AS (kind) STORED,
     -- Set by the worker that looks at it, within one transaction.
     fence bigint

@@ -1,4 +1,5 @@
--- Audit: who changed what or was refused, in a chain that shows whether any of it was altered later.
+-- Audit: who changed what or was refused, in a chain that shows whether any of it was altered
+-- later.
 
 -- A call that changes something, or is refused. Written in the transaction of the change and never
 -- altered. There are no references: an entry outlives what it is about.

@@ -1,7 +1,7 @@
 -- The service's role: what it does beyond reading and changing rows, and may do only so.
 
--- The service makes partitions of its logs while it runs, and drops old ones. Both are done with the
--- rights of the schema's owner, so that the service's own role needs none to define anything.
+-- The service makes partitions of its logs while it runs, and drops old ones. Both are done with
+-- the rights of the schema's owner, so that the service's own role needs none to define anything.
 -- Only of logs, which are all tables with partitions, and only weeks that a service would make or
 -- drop.
 CREATE FUNCTION is_log(name text) RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -54,9 +54,9 @@ $$;
 
 REVOKE ALL ON FUNCTION make_log_partition(text, date), drop_log_partition(text, date) FROM PUBLIC;
 
--- Lets a role do what the service does, with what belongs to the owner of these tables; of the audit
--- log it may alter nothing. Every later migration that adds a table is followed by this, for each
--- role that may make partitions.
+-- Lets a role do what the service does, with what belongs to the owner of these tables; of the
+-- audit log it may alter nothing. Every later migration that adds a table is followed by this, for
+-- each role that may make partitions.
 CREATE FUNCTION grant_to_service(role regrole) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     relation regclass;

@@ -112,13 +112,9 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
-    /// A service that fails at the second page of a takeover gets those of the first back.
-    @Test func giveBackWhatTheyHadTakenOver() async throws {
-        let stage = try await TransferctlStage()
-        defer { stage.origin.stop() }
-        let gate = OriginGate()
-        defer { gate.open() }
-        let session = "/v1/sessions/transferctl"
+    /// Lets the origin of a stage be a service whose session has no events, and returns the path.
+    private static func serveSession(_ stage: TransferctlStage, _ gate: OriginGate) -> String {
+        let path = "/v1/sessions/transferctl"
         let document = #"""
             {"client": "default", "identifier": "transferctl", "id": "s", "kind": "background",
             "generation": 0, "configuration": {"header_names": [], "is_discretionary": false},
@@ -126,9 +122,46 @@ import TransferWire
             "bytes_received": 0, "bytes_sent": 0, "last_event_sequence": 0, "is_finishing": false,
             "created_at": "2026-03-01T12:00:00Z"}
             """#
-        stage.origin.when(session, .response(body: .text(document)))
+        stage.origin.when(path, .response(body: .text(document)))
         let stream = [(name: "Content-Type", value: "text/event-stream")]
-        stage.origin.when("\(session)/events", .gated(.text(": "), after: 0, gate, headers: stream))
+        stage.origin.when("\(path)/events", .gated(.text(": "), after: 0, gate, headers: stream))
+        return path
+    }
+
+    /// Otherwise they would wait for it for minutes, whatever key is pressed.
+    @Test func endWithTheNextSignalWhenTheServiceDoesNotAnswer() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        let session = Self.serveSession(stage, gate)
+        stage.origin.when("\(session)/reconnect", .response(body: .text(#"{"items": []}"#)))
+        stage.origin.when("\(session)/tasks", OriginScript([.wait(gate)]))
+        let got = try stage.start(
+            ["get", "http://example.com/", "--output", stage.folder.path],
+            output: "got",
+            adding: ["TRANSFERD_URL": stage.origin.url("")]
+        )
+        await stage.origin.log.arrived(1, at: "\(session)/tasks")
+        got.signal(SIGINT)
+        try await eventually("it detaches") {
+            try stage.text("got-errors").contains("Continue: transferctl get")
+        }
+        let start = ContinuousClock.now
+        got.signal(SIGTERM)
+        #expect(await got.status() == 130)
+        // Less than the time after which it would end by itself.
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    /// A service that fails at the second page of a takeover gets those of the first back.
+    @Test func giveBackWhatTheyHadTakenOver() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        let session = Self.serveSession(stage, gate)
         let problem = ProblemDetails(.validationFailed, detail: nil, requestID: "r")
         let refusal = OriginBody.bytes(try WireEncoder.encode(problem))
         stage.origin.when("\(session)/reconnect") { request in

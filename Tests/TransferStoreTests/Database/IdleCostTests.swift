@@ -13,7 +13,7 @@ import TransferTestSupport
     /// The tables that then have rows; those of other tests do not concern this one.
     private static let filled = """
         task, ready_run, attempt, rename_run, outcome, attempt_log, event, task_move, session,
-        session_progress, delivery, delivery_log, background_task_run
+        session_progress, delivery, delivery_log, background_task_run, host
         """
     /// The maximum number of rows of tables and entries of indexes; the 64 shards alone are read
     /// several times.
@@ -21,7 +21,8 @@ import TransferTestSupport
 
     /// The subscription whose replays are put off.
     private static let subscription = SubscriptionID(UUID())
-    /// Deliveries and replays that are not due yet, and runs that ended a moment ago.
+    /// Deliveries and replays that are not due yet, runs that ended a moment ago, and hosts that
+    /// have failed.
     private static let notYet: [Query] = [
         """
         INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
@@ -45,6 +46,10 @@ import TransferTestSupport
             'completed_by_client'
         FROM generate_series(1, \(Int64(tasks)))
         """,
+        """
+        INSERT INTO host (host_key, name, connections)
+        SELECT n, 'h' || n || '.test:443', 3 FROM generate_series(1, \(Int64(tasks))) AS n
+        """,
     ]
 
     private struct Question {
@@ -64,7 +69,17 @@ import TransferTestSupport
                 _ = try await $0.workers.takeOver(silentFor: .seconds(3600), identity: worker)
             },
             Question("leaseShards") {
-                _ = try await $0.workers.leaseShards(incarnation: incarnation)
+                _ = try await $0.workers.leaseShards(
+                    incarnation: incarnation,
+                    knowing: Set(Shard.all)
+                )
+            },
+            // All hosts are in another shard.
+            Question("leaseShards of a new one") {
+                _ = try await $0.workers.leaseShards(
+                    incarnation: incarnation,
+                    knowing: Set(Shard.all.dropFirst())
+                )
             },
             Question("foreignAttempts") {
                 _ = try await $0.workers.foreignAttempts(inShardsOf: incarnation)

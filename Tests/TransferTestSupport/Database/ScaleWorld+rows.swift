@@ -367,7 +367,8 @@ extension ScaleWorld {
             """,
             """
             INSERT INTO host_tenant (tenant_id, host_key)
-            SELECT \(tenantID), j FROM generate_series(0, \(width) - 1) AS j
+            -- As many as one tenant may keep.
+            SELECT \(tenantID), j FROM generate_series(0, least(\(width), 500) - 1) AS j
             """,
             """
             INSERT INTO credential (id, tenant_id, name, kind, form, origins, secret)
