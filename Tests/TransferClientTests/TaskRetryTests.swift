@@ -65,7 +65,8 @@ import TransferClient
         service.fake.tell("task.completed", of: 0, "completed")
         #expect(try await task.result().task == task)
         await service.fake.delegateIsTold("completed")
-        #expect(service.fake.calls.withLock { $0 } == ["progress 1 of 2", "completed"])
+        let calls = service.fake.calls.withLock { $0 }
+        #expect(calls == ["progress 1 of 2", "downloaded", "completed"])
         try await session.close()
     }
 
