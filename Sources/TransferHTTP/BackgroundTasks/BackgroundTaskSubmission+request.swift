@@ -111,7 +111,7 @@ extension TimeZone {
     /// The zone with that name in the tz database; nil for an abbreviation or an offset, which
     /// Foundation would take too.
     fileprivate init?(knownAs name: String) {
-        // All names are visible ASCII; Foundation reads one up to a NUL.
+        // All names are visible ASCII; Foundation reads some up to a NUL.
         guard name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             name.utf8.contains(UInt8(ascii: "/")) || Self.namesWithoutSlash.contains(name),
             let zone = TimeZone(identifier: name)
