@@ -346,7 +346,7 @@ let package = Package(
             dependencies: [
                 "transferd", "transferctl", "color-feed", "album", "TransferTestSupport", wire,
                 client, clientTransport, clientRoutes, standardWebhooks, hummingbird,
-                "ChildProcess", "FaultProxy", "Postgres",
+                "ChildProcess", "CLinux", "FaultProxy", "Postgres",
                 "TransferStore", "TransferModel", "TransferMetrics", crypto, logging,
             ],
             exclude: ["Page/browser"],

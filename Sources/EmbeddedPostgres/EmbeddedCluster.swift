@@ -1,4 +1,5 @@
 package import Logging
+import PollLoop
 
 /// A private PostgreSQL server in our data directory, reachable by a Unix socket only.
 ///
@@ -40,12 +41,6 @@ package struct EmbeddedCluster: Sendable {
         return EmbeddedCluster(server: server, logger: logger)
     }
 
-    /// Returns how many connections under load a cluster with its settings can bear in this much
-    /// memory, beside one instance; at least two.
-    package static func connectionsMax(memoryBytes: Int64) -> Int {
-        ClusterSettings.connectionsMax(memoryBytes: memoryBytes)
-    }
-
     /// Throws what is missing on this machine for a cluster to be made.
     package static func checkMachine() throws(EmbeddedPostgresError) {
         try ClusterServer.checkMachine()
@@ -63,6 +58,9 @@ package struct EmbeddedCluster: Sendable {
             try another.start(logger, mayCreate: false)
         }
     }
+
+    /// How many connections under load the memory bears, beside one instance; at least two.
+    package var connectionsMax: Int { ClusterSettings.connectionsMax(memoryBytes: Memory.bytes) }
 
     /// The connection string with which libpq connects to it as its superuser, who owns everything.
     package var url: String { url(of: ClusterLayout.userName) }

@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [(256, 2), (512, 2), (768, 3), (1024, 4), (1536, 6), (2048, 8)])
     func littleMemoryBearsFewConnections(memory: Int, connections: Int) {
         let bytes = Int64(memory) << 20
-        #expect(EmbeddedCluster.connectionsMax(memoryBytes: bytes) == connections)
+        #expect(ClusterSettings.connectionsMax(memoryBytes: bytes) == connections)
     }
 
     @Test func muchMemoryChangesNothing() {

@@ -226,11 +226,11 @@ extension HostStore {
                 ORDER BY x.tenant_id LIMIT 1)
             FROM owner o WHERE o.tenant_id IS NOT NULL
         ),
-        -- 2. The oldest hosts of those with many, and first what is left of none.
+        -- 2. The oldest hosts of those with many, and what is left of forgotten ones.
         surplus AS MATERIALIZED (
-            SELECT o.tenant_id, s.host_key, s.changed_at, s.connections_max
+            SELECT o.tenant_id, s.host_key, s.changed_at
             FROM owner o CROSS JOIN LATERAL (
-                SELECT x.host_key, h.changed_at, h.connections_max
+                SELECT x.host_key, h.changed_at
                 FROM host_tenant x LEFT JOIN host h ON h.host_key = ANY (ARRAY[x.host_key])
                 WHERE x.tenant_id = o.tenant_id AND EXISTS (
                     SELECT 1 FROM host_tenant y WHERE y.tenant_id = o.tenant_id
@@ -246,16 +246,13 @@ extension HostStore {
         ),
         -- 3. Not a host that is changed at this moment.
         forgotten AS (
-            DELETE FROM host h
-            WHERE h.host_key = ANY (ARRAY(
-                SELECT s.host_key FROM surplus s
-                WHERE s.connections_max IS NULL AND NOT EXISTS (
+            DELETE FROM host h USING surplus s
+            WHERE h.host_key = ANY (ARRAY[s.host_key]) AND h.changed_at = s.changed_at
+                AND h.connections_max IS NULL AND NOT EXISTS (
                     SELECT 1 FROM host_tenant x
                     WHERE x.host_key = ANY (ARRAY[s.host_key]) AND NOT EXISTS (
                         SELECT 1 FROM surplus y
-                        WHERE y.tenant_id = x.tenant_id AND y.host_key = x.host_key))))
-                AND h.changed_at = (
-                    SELECT max(s.changed_at) FROM surplus s WHERE s.host_key = h.host_key)
+                        WHERE y.tenant_id = x.tenant_id AND y.host_key = x.host_key))
             RETURNING h.host_key
         ),
         decisions AS (

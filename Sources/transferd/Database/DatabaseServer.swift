@@ -94,11 +94,12 @@ struct DatabaseServer: Sendable {
     func pool() throws(PollLoopError) -> ConnectionPool {
         let loopForLong = try PollLoop(name: "libpq-long")
         loopForLong.execute { Priority.lower() }
-        let bearable =
-            isPrivate ? EmbeddedCluster.connectionsMax(memoryBytes: Memory.bytes) : .max
         return ConnectionPool(
             configuration: configuration,
-            connectionsMax: min(ConnectionPool.connectionsMaxDefault, bearable),
+            connectionsMax: min(
+                ConnectionPool.connectionsMaxDefault,
+                cluster?.connectionsMax ?? .max
+            ),
             loop: loop,
             loopForLong: loopForLong
         )

@@ -1,3 +1,4 @@
+import CLinux
 import ChildProcess
 import Foundation
 import Glibc
@@ -6,6 +7,8 @@ import Testing
 import TransferClient
 import TransferTestSupport
 import TransferWire
+
+@testable import transferd
 
 /// A service that is asked to end while others hold it up.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ShutdownTests {
@@ -160,6 +163,27 @@ import TransferWire
         service.signal(SIGTERM)
         #expect(await service.status() == 128 + SIGTERM)
         for process in stopped { kill(process, SIGCONT) }
+    }
+
+    /// As after a failure, where nothing else wakes the thread that waits for signals.
+    @Test func theDeadlineHoldsWithoutASignal() async throws {
+        await #expect(processExitsWith: .exitCode(7)) {
+            clinux_hear_signals()
+            let shutdown = try Shutdown(grace: .seconds(1), onRequest: {}, onHangup: {})
+            try await eventually("signals are awaited") { try signalsAreAwaited() }
+            shutdown.begin(status: 7)
+            try await eventually("the process ends") { false }
+        }
+    }
+}
+
+/// Returns whether the thread for signals waits for them.
+private func signalsAreAwaited() throws -> Bool {
+    let threads = "/proc/self/task"
+    return try FileManager.default.contentsOfDirectory(atPath: threads).contains { thread in
+        // Its name and its state, which is that it sleeps (proc_pid_stat(5)).
+        let text = try? String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8)
+        return text?.contains("(shutdown) S") == true
     }
 }
 

@@ -226,6 +226,36 @@ import TransferTestSupport
         try await fixture.removeOwners()
     }
 
+    @Test func aLeaseThatAnotherClientTakesOverMeanwhileStays() async throws {
+        let fixture = try await StoreFixture()
+        let (clients, tenant) = (fixture.stores.clients, fixture.tenant)
+        let mine = try await clients.putClient(tenant: tenant, id: Self.share, kind: .app)
+        let name = ClientID(stored: "other")
+        let theirs = try await clients.putClient(tenant: tenant, id: name, kind: .app)
+        let id = try await fixture.submit()[0]
+        try await begin(fixture)
+        while try await fixture.stores.counts.foldMoves() > 0 {}
+        let log = mine.client.log
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO task_owner (task_id, tenant_id, lease_token, expires_at, client_id)
+            VALUES (\(id.uuid), \(tenant.uuid), gen_random_uuid(), now(), \(log.uuid))
+            """
+        )
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute(
+            "UPDATE task_owner SET client_id = \(theirs.client.log.uuid)"
+        )
+        let owner = RemovedOwner.client(Self.share, log: log, of: tenant)
+        async let removal = fixture.stores.ownerRemovals.advanceRemoval(of: owner)
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        await other.close()
+        _ = try await removal
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 1)
+    }
+
     /// A client goes with its tenant, which is nobody who could be told.
     @Test func aTenantThatIsRemovedTooIsNotDelayed() async throws {
         let fixture = try await StoreFixture()

@@ -20,11 +20,11 @@ import TransferTestSupport
         try await fixture.submit(3)
         let claim = try #require(try await fixture.claimDeliveries().first)
         #expect(try await fixture.stores.deliveries.standing(of: claim) == .current)
-        #expect(try await record(claim, 1, fixture) == .current)
+        #expect(try await fixture.record(claim, 1) == .current)
         try await make(change, to: id, fixture)
         #expect(try await fixture.stores.deliveries.standing(of: claim) == .outdated)
         // What was sent before is recorded all the same.
-        #expect(try await record(claim, 2, fixture) == .outdated)
+        #expect(try await fixture.record(claim, 2) == .outdated)
         #expect(try await fixture.stores.deliveries.releaseDelivery(claim) == .due)
         #expect(try await fixture.stores.deliveries.standing(of: claim) == .stale)
         let next = try await fixture.claimDeliveries()
@@ -33,7 +33,7 @@ import TransferTestSupport
             return
         }
         #expect(next.map(\.acknowledgedSequence) == [2])
-        #expect(try await record(try #require(next.first), 3, fixture) == .current)
+        #expect(try await fixture.record(try #require(next.first), 3) == .current)
     }
 
     /// A claim sees the client as it was when it began, and a force-quit does not see a claim
@@ -60,7 +60,7 @@ import TransferTestSupport
         let made = try await claims
         let claim = try #require(made.first { $0.session == session.id })
         #expect(try await stores.deliveries.standing(of: claim) == .outdated)
-        #expect(try await record(claim, 1, fixture) == .outdated)
+        #expect(try await fixture.record(claim, 1) == .outdated)
         #expect(try await stores.deliveries.releaseDelivery(claim) == .due)
         let next = try await fixture.claimDeliveries()
         #expect(!next.contains { $0.session == session.id })
@@ -154,19 +154,6 @@ import TransferTestSupport
             id: id
         )
         #expect(subscription?.revision == 0)
-    }
-
-    private func record(
-        _ claim: DeliveryClaim,
-        _ sequence: Int64,
-        _ fixture: StoreFixture
-    ) async throws -> ClaimStanding {
-        try await fixture.stores.deliveries.recordDelivered(
-            claim,
-            through: sequence,
-            status: 204,
-            lease: .seconds(600)
-        )
     }
 
     private func make(_ change: Change, to id: SubscriptionID, _ fixture: StoreFixture) async throws

@@ -23,19 +23,6 @@ import TransferTestSupport
         )
     }
 
-    private func record(
-        _ claim: DeliveryClaim,
-        _ sequence: Int64,
-        _ fixture: StoreFixture
-    ) async throws -> ClaimStanding {
-        try await fixture.stores.deliveries.recordDelivered(
-            claim,
-            through: sequence,
-            status: 204,
-            lease: Self.lease
-        )
-    }
-
     /// Gives up the message of an event.
     private func giveUp(
         _ claim: DeliveryClaim,
@@ -55,20 +42,20 @@ import TransferTestSupport
         try await fixture.subscribe()
         try await fixture.submit(5)
         let claim = try #require(try await fixture.claimDeliveries().first)
-        #expect(try await record(claim, 1, fixture) == .current)
+        #expect(try await fixture.record(claim, 1) == .current)
         try await cut(after: 2, fixture)
-        #expect(try await record(claim, 5, fixture) == .stale)
-        #expect(try await record(claim, 3, fixture) == .stale)
+        #expect(try await fixture.record(claim, 5) == .stale)
+        #expect(try await fixture.record(claim, 3) == .stale)
         #expect(try await fixture.count(Self.cursor) == 1)
         try await fixture.submit(2)
         #expect(try await fixture.stores.deliveries.releaseDelivery(claim) == .due)
         let next = try #require(try await fixture.claimDeliveries().first)
         #expect(next.acknowledgedSequence == 1)
-        #expect(try await record(next, 4, fixture) == .current)
+        #expect(try await fixture.record(next, 4) == .current)
         #expect(try await fixture.stores.deliveries.releaseDelivery(next) == .idle)
     }
 
-    /// One that was made as its subscription was is not even logged.
+    /// Nor is it logged, whether the subscription has changed meanwhile or not.
     @Test(arguments: [false, true])
     func noTryOfALostEventCountsForAnother(isChanged: Bool) async throws {
         let fixture = try await StoreFixture()
@@ -110,7 +97,7 @@ import TransferTestSupport
         try await fixture.subscribe()
         try await fixture.submit(5)
         let claim = try #require(try await fixture.claimDeliveries().first)
-        #expect(try await record(claim, 5, fixture) == .current)
+        #expect(try await fixture.record(claim, 5) == .current)
         #expect(try await fixture.stores.deliveries.releaseDelivery(claim) == .idle)
         try await cut(after: 2, fixture)
         try await fixture.submit(1)

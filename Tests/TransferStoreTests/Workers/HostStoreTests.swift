@@ -215,6 +215,20 @@ import TransferTestSupport
         #expect(try await fixture.count(left) == 2)
     }
 
+    @Test func aHostThatIsChangedMeanwhileIsNotForgotten() async throws {
+        let fixture = try await StoreFixture()
+        try await Self.fill(fixture, hosts: 501)
+        let other = try await TestDatabase.current.connection()
+        _ = try await other.execute("BEGIN")
+        _ = try await other.execute("UPDATE host SET changed_at = now() WHERE host_key = 501")
+        async let removed = fixture.stores.hosts.pruneHosts()
+        try await fixture.eventuallyWaits(for: other)
+        _ = try await other.execute("COMMIT")
+        await other.close()
+        #expect(try await removed == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM host") == 501)
+    }
+
     /// Stores hosts of the fixture's tenant, the newest first.
     private static func fill(_ fixture: StoreFixture, hosts: Int64) async throws {
         _ = try await fixture.aside.execute([
