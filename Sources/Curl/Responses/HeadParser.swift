@@ -163,6 +163,7 @@ struct HeadParser {
     /// combine with a letter, however many. A URL means its bytes, of which Latin-1 would make
     /// others: those of `Location` are escaped instead.
     private static func decode(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
+        // The marks that combine begin with U+0300, whose first byte is 0xCC.
         if let text = String(validating: bytes, as: UTF8.self),
             bytes.allSatisfy({ $0 < 0xCC })
                 || text.allSatisfy({ $0.utf8.count <= characterBytesMax })

@@ -21,14 +21,3 @@ struct AttemptStatus {
     /// The bytes that count towards limits of rates, though not towards the rate that is shown.
     var moved: Int64 { received + sent + copied }
 }
-
-extension AttemptStatus {
-    /// Creates the status of a download that has not begun: what is stored of its file.
-    init(before claim: TaskClaim) {
-        self.init(
-            received: claim.partial?.bytesDurable ?? 0,
-            expected: claim.partial?.bytesTotal,
-            isAtOrigin: claim.isAtOrigin
-        )
-    }
-}

@@ -112,34 +112,8 @@ extension Download {
 
     /// Records what ``progress`` is as long as others cannot read the state.
     func publish(_ state: State) {
-        let status = AttemptStatus(
-            received: state.bytesReceived,
-            expected: state.bytesExpected,
-            isAtOrigin: state.isAtOrigin,
-            resumption: state.resumption,
-            checkpoint: state.bytesReceived >= Self.checkpointBytes ? keepable(state) : nil
-        )
+        let status = state.status
         published.withLock { $0 = status }
-    }
-
-    /// Returns what a later attempt needs to resume the file; nil when it cannot be resumed.
-    func keepable(_ state: State) -> PartialDownload? {
-        guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
-            state.bytesReceived <= identity.total
-        else { return nil }
-        // They are stored twice a second from now on: once the file is divided, nobody believes its
-        // size.
-        let isRanged = part.isSegmented || state.segments?.mayDivide ?? false
-        return PartialDownload(
-            partFence: part.fence,
-            ranges: isRanged ? part.written : nil,
-            bootID: Boot.id,
-            bytesDurable: 0,
-            bytesTotal: identity.total,
-            validator: identity.validator,
-            coding: identity.coding,
-            mayBeOfAnother: identity.mayBeOfAnother
-        )
     }
 
     /// Returns the identity of the file that a complete response brings; nil when no later response
@@ -232,6 +206,38 @@ extension Download {
         state.identity = nil
         state.bytesReceived = 0
         state.dropped = part
+    }
+}
+
+extension Download.State {
+    var status: AttemptStatus {
+        AttemptStatus(
+            received: bytesReceived,
+            expected: bytesExpected,
+            isAtOrigin: isAtOrigin,
+            resumption: resumption,
+            checkpoint: bytesReceived >= Download.checkpointBytes ? keepable : nil
+        )
+    }
+
+    /// What a later attempt needs to resume the file; nil when it cannot be resumed.
+    var keepable: PartialDownload? {
+        guard let part, let identity, bytesReceived > 0, bytesReceived <= identity.total else {
+            return nil
+        }
+        // They are stored twice a second from now on: once the file is divided, nobody believes its
+        // size.
+        let isRanged = part.isSegmented || segments?.mayDivide ?? false
+        return PartialDownload(
+            partFence: part.fence,
+            ranges: isRanged ? part.written : nil,
+            bootID: Boot.id,
+            bytesDurable: 0,
+            bytesTotal: identity.total,
+            validator: identity.validator,
+            coding: identity.coding,
+            mayBeOfAnother: identity.mayBeOfAnother
+        )
     }
 }
 

@@ -7,8 +7,8 @@ import TransferModel
 /// An attempt of a download task: requests, redirects and the part file.
 ///
 /// It is called on its curl loop's thread, except for `begin`, `abandon`, `yieldConnection` and
-/// `progress`, which any thread may call. That thread holds the mutex also while it writes, for as
-/// long as the disk takes; the other calls never wait for it then.
+/// `progress`, which any thread may call. The loop's thread holds the mutex also while it writes,
+/// for as long as the disk takes; those calls do not wait for it then.
 final class Download: CurlSink, TransferAttempt {
     /// The number of bytes after which a file is worth keeping and the first checkpoint is made at
     /// once; a killed worker costs at most this much.
@@ -102,29 +102,28 @@ final class Download: CurlSink, TransferAttempt {
         self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
-        published = Mutex(AttemptStatus(before: claim))
-        state = Mutex(
-            State(
-                machine: ResponseStateMachine(
-                    url: url,
-                    redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
-                    guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
-                    expectedSize: claim.options.expectedSize,
-                    bodyBytesMax: claim.bodyBytesMax(configuration),
-                    hasContent: claim.request.method != "HEAD",
-                    deliversErrors: claim.options.deliversHTTPErrors ?? false,
-                    hasDestination: claim.destination != nil,
-                    isAtMirror: claim.isAtMirror
-                ),
-                headers: claim.headers,
-                isAtOrigin: claim.isAtOrigin,
-                cookies: claim.cookies,
-                request: claim.request,
-                // The stored values, until the file has been examined.
-                bytesReceived: claim.partial?.bytesDurable ?? 0,
-                bytesExpected: claim.partial?.bytesTotal
-            )
+        let initial = State(
+            machine: ResponseStateMachine(
+                url: url,
+                redirectsMax: claim.options.redirectsMax ?? TransferOptions.redirectsMaxDefault,
+                guarding: claim.options.sendsBodyToOtherOrigins ?? false ? nil : claim.request,
+                expectedSize: claim.options.expectedSize,
+                bodyBytesMax: claim.bodyBytesMax(configuration),
+                hasContent: claim.request.method != "HEAD",
+                deliversErrors: claim.options.deliversHTTPErrors ?? false,
+                hasDestination: claim.destination != nil,
+                isAtMirror: claim.isAtMirror
+            ),
+            headers: claim.headers,
+            isAtOrigin: claim.isAtOrigin,
+            cookies: claim.cookies,
+            request: claim.request,
+            // The stored values, until the file has been examined.
+            bytesReceived: claim.partial?.bytesDurable ?? 0,
+            bytesExpected: claim.partial?.bytesTotal
         )
+        published = Mutex(initial.status)
+        state = Mutex(initial)
     }
 
     /// Sends the first request, once the disk work before it is done.
@@ -351,7 +350,7 @@ final class Download: CurlSink, TransferAttempt {
         _ state: inout State
     ) -> EndedDownload {
         let (part, end) = stored(end, &state)
-        let partial = keepable(state)
+        let partial = state.keepable
         state.part?.unlock()
         state.part = nil
         return EndedDownload(

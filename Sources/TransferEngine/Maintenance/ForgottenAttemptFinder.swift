@@ -27,7 +27,7 @@ struct ForgottenAttemptFinder {
         let held =
             holdings.attempts.map(\.fence) + holdings.pendingRenames.map(\.fence)
             + holdings.revocations
-        stop(forgotten.look(running: running.subtracting(held)))
+        stop(forgotten.look(missing: running.subtracting(held)))
         // What waits to be stored may wait for long, and is not forgotten.
         let known = active.fences.union(completer.heldUp.steps.map(\.fence))
             .union(completer.postponed.fences)

@@ -28,7 +28,7 @@ struct ForgottenAttempts {
 
     private var sightings: [Fence: Sighting] = [:]
     /// The attempts that ran here at the last look and were not in the database.
-    private var lost: Set<Fence> = []
+    private var missing: Set<Fence> = []
     /// The time at which another look is due.
     private(set) var dueAt: ContinuousClock.Instant?
 
@@ -38,9 +38,9 @@ struct ForgottenAttempts {
     /// slot is free here.
     ///
     /// - Returns: those that the look before did not find either.
-    mutating func look(running: Set<Fence>) -> Set<Fence> {
-        defer { lost = running }
-        return running.intersection(lost)
+    mutating func look(missing: Set<Fence>) -> Set<Fence> {
+        defer { self.missing = missing }
+        return missing.intersection(self.missing)
     }
 
     /// Records attempts that are in the database but not here, after a look that began at `start`.

@@ -45,6 +45,20 @@ import TransferTestSupport
         contentLength: Int64(SegmentedFile.size)
     )
 
+    /// Returns a download that has received its head.
+    private static func begun() throws -> LoneDownload {
+        let lone = try LoneDownload("http://a.test/")
+        lone.download.prepare()
+        #expect(lone.download.receive(head: head) == .proceed)
+        return lone
+    }
+
+    /// Gives a download a piece of 1000 bytes.
+    private static func give(_ download: Download) -> SinkVerdict {
+        let piece = [UInt8](repeating: 1, count: 1000)
+        return piece.withUnsafeBytes { download.receive(body: $0) }
+    }
+
     /// Takes the mutex of a download, which its loop's thread has while it writes, until `gate` is
     /// signalled.
     private static func holdUp(_ download: Download, until gate: DispatchSemaphore) async throws {
@@ -65,9 +79,8 @@ import TransferTestSupport
     @Test func nobodyElseWaitsForOneAndNothingIsWrittenAfterIt() async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
-        let gate = OriginGate()
+        let gate = SegmentedFile.hold(origin)
         defer { gate.open() }
-        SegmentedFile.hold(origin, until: gate)
         let lone = try LoneDownload(origin.url("/file"))
         defer { lone.loops.stop() }
         let (active, download) = (lone.active, lone.download)
@@ -106,17 +119,27 @@ import TransferTestSupport
         #expect(lone.ended?.bytesReceived == there)
     }
 
-    /// Whatever libcurl has read already, and before the loop has heard of the cancellation.
-    @Test func noPieceIsWrittenAfterAnAbandonment() throws {
-        let lone = try LoneDownload("http://a.test/")
+    /// Also of one that has always been at a write when somebody asked.
+    @Test func whatIsToldDuringAWriteIsAllBeforeIt() async throws {
+        let lone = try Self.begun()
         defer { lone.loops.stop() }
         let download = lone.download
-        download.prepare()
-        #expect(download.receive(head: Self.head) == .proceed)
-        let piece = [UInt8](repeating: 1, count: 1000)
-        #expect(piece.withUnsafeBytes { download.receive(body: $0) } == .proceed)
+        for _ in 0..<2 { #expect(Self.give(download) == .proceed) }
+        let disk = DispatchSemaphore(value: 0)
+        defer { disk.signal() }
+        try await Self.holdUp(download, until: disk)
+        #expect(download.progress.received == 2000)
+        #expect(download.progress.expected == Int64(SegmentedFile.size))
+    }
+
+    /// Whatever libcurl has read already, and before the loop has heard of the cancellation.
+    @Test func noPieceIsWrittenAfterAnAbandonment() throws {
+        let lone = try Self.begun()
+        defer { lone.loops.stop() }
+        let download = lone.download
+        #expect(Self.give(download) == .proceed)
         download.abandon()
-        #expect(piece.withUnsafeBytes { download.receive(body: $0) } == .abort)
+        #expect(Self.give(download) == .abort)
         #expect(download.progress.received == 1000)
         download.finish(.failure(CurlError(.aborted)))
         #expect(Self.wasAbandoned(lone))

@@ -9,30 +9,23 @@ import TransferTestSupport
 
 /// Claims over which the database fails.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ClaimFailuresTests {
-    private static func refuseClaims(_ connection: Connection) async throws {
-        try await connection.executeScript(
-            """
-            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                RAISE 'unexpected data' USING ERRCODE = 'XX000';
-            END $$;
-            CREATE TRIGGER refusal BEFORE DELETE ON ready_run
-            FOR EACH STATEMENT EXECUTE FUNCTION refuse();
-            """
+    private static func refuseClaims() async throws {
+        try await EngineFixture.interfere(
+            "BEFORE DELETE ON ready_run",
+            "RAISE 'unexpected data' USING ERRCODE = 'XX000';"
         )
     }
 
     @Test func claimsThatKeepFailingAreTold() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: .text("hello")))
-        let aside = try await TestDatabase.current.connection()
-        try await Self.refuseClaims(aside)
+        try await Self.refuseClaims()
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let task = try await fixture.withEngine {
             $0.pollInterval = .milliseconds(20)
         } _: { engine in
             try await eventually("it is told") { engine.areClaimsFailing }
-            try await aside.executeScript("DROP TRIGGER refusal ON ready_run")
+            try await EngineFixture.interfereNoLonger()
             let task = try await fixture.ended(id)
             #expect(!engine.areClaimsFailing)
             return task
@@ -43,7 +36,7 @@ import TransferTestSupport
     /// As when an operator pauses those over whose tasks the database fails.
     @Test func whatMayNotBeginFailsNoLonger() async throws {
         let fixture = try await EngineFixture()
-        try await Self.refuseClaims(try await TestDatabase.current.connection())
+        try await Self.refuseClaims()
         _ = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine {
             $0.pollInterval = .milliseconds(20)

@@ -126,22 +126,9 @@ struct AttemptCompleterTests {
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claim.task)
         // The first two statements on this table are the end of the attempt, looked for twice, the
         // third is the question.
-        let connection = try await TestDatabase.current.connection()
-        _ = try await connection.execute("CREATE SEQUENCE turn")
-        _ = try await connection.execute(
-            """
-            CREATE FUNCTION break_off() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF nextval('turn') = 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
-                RETURN NULL;
-            END $$
-            """
-        )
-        _ = try await connection.execute(
-            """
-            CREATE TRIGGER break_off BEFORE DELETE ON partial
-            FOR EACH STATEMENT EXECUTE FUNCTION break_off()
-            """
+        try await EngineFixture.interfere(
+            "BEFORE DELETE ON partial",
+            "IF nextval('turn') = 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;"
         )
         let completer = try Self.completer(fixture, container)
         completer.submit(
@@ -154,6 +141,7 @@ struct AttemptCompleterTests {
         try await eventually("it has ended") { completer.backlog == 0 }
         running.cancel()
         await running.value
+        let connection = try await TestDatabase.current.connection()
         let turns = try await connection.execute("SELECT last_value FROM turn")
         #expect(try turns[0].decode("last_value", as: Int64.self) == 4)
         #expect(fixture.files().isEmpty)

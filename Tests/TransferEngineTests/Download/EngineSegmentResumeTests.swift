@@ -73,8 +73,7 @@ import TransferTestSupport
 
     @Test func aSuspendedTaskGoesOnWithItsGaps() async throws {
         let fixture = try await EngineFixture()
-        let gate = OriginGate()
-        SegmentedFile.hold(fixture, until: gate)
+        let gate = SegmentedFile.hold(fixture.origin)
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let task = try await fixture.withEngine(SegmentedFile.once) { engine in
             try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
@@ -92,8 +91,7 @@ import TransferTestSupport
     /// The other worker continues whatever its own setting, here a cap of one connection.
     @Test func whatAStoppedWorkerLeavesAnyOtherGoesOnWith() async throws {
         let fixture = try await EngineFixture()
-        let gate = OriginGate()
-        SegmentedFile.hold(fixture, until: gate)
+        let gate = SegmentedFile.hold(fixture.origin)
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine(SegmentedFile.once) { _ in
             try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
@@ -110,8 +108,7 @@ import TransferTestSupport
 
     @Test func resumeDataHoldsTheGaps() async throws {
         let fixture = try await EngineFixture()
-        let gate = OriginGate()
-        SegmentedFile.hold(fixture, until: gate)
+        let gate = SegmentedFile.hold(fixture.origin)
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let resumeData = ResumeDataID(UUID())
         let task = try await fixture.withEngine(SegmentedFile.once) { engine in
@@ -179,7 +176,7 @@ import TransferTestSupport
 
     @Test func aCancelledTaskLeavesNoConnectionAndNoFile() async throws {
         let fixture = try await EngineFixture()
-        SegmentedFile.hold(fixture, until: OriginGate())
+        SegmentedFile.hold(fixture.origin)
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine(SegmentedFile.once) { engine in
             await fixture.origin.log.arrived(2, at: "/file")
@@ -192,8 +189,7 @@ import TransferTestSupport
 
     @Test func aWaitingTaskGetsAConnectionOfAnotherDownload() async throws {
         let fixture = try await EngineFixture()
-        let gate = OriginGate()
-        SegmentedFile.hold(fixture, until: gate)
+        let gate = SegmentedFile.hold(fixture.origin)
         fixture.origin.when("/small", .response(body: .text("small")))
         let large = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { configuration in
@@ -234,7 +230,7 @@ import TransferTestSupport
     func aFileThatDoesNotFitIsToldAtOnce() async throws {
         let folder = try TmpfsFolder("full", "size=1200k")
         let fixture = try await EngineFixture(in: folder.folder)
-        SegmentedFile.hold(fixture, until: OriginGate())
+        SegmentedFile.hold(fixture.origin)
         let task = try await SegmentedFile.run(
             fixture,
             nil,

@@ -155,8 +155,7 @@ import TransferTestSupport
 
     @Test func theFileHasTheModeOfAnyOther() async throws {
         let fixture = try await EngineFixture()
-        let gate = OriginGate()
-        SegmentedFile.hold(fixture, until: gate)
+        let gate = SegmentedFile.hold(fixture.origin)
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let task = try await fixture.withEngine(SegmentedFile.once) { _ in
             await fixture.origin.log.arrived(2, at: "/file")

@@ -5,15 +5,14 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// Connections of a download that are given up on one thread while they join on another.
+/// Connections of a download that are to be given up while they join.
 @Suite(.timeLimit(.minutes(2))) struct SegmentYieldTests {
     /// Between its assignment and its request there is nothing to cancel.
     @Test func aConnectionThatIsGivenUpWhileItJoinsEnds() async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
-        let gate = OriginGate()
+        let gate = SegmentedFile.hold(origin)
         defer { gate.open() }
-        SegmentedFile.hold(origin, until: gate)
         let joining = Mutex<Download?>(nil)
         let lone = try LoneDownload(
             origin.url("/file"),

@@ -34,17 +34,15 @@ enum SegmentedFile {
     /// The number of bytes that the second connection brings before it waits.
     static let behind = 300_000
 
-    /// Makes both connections wait after their first bytes.
-    static func hold(_ fixture: EngineFixture, until gate: OriginGate) {
-        hold(fixture.origin, until: gate)
-    }
-
-    /// Makes both connections wait after their first bytes.
-    static func hold(_ origin: LoopbackOrigin, until gate: OriginGate) {
+    /// Makes both connections wait after their first bytes until the gate is opened.
+    @discardableResult
+    static func hold(_ origin: LoopbackOrigin) -> OriginGate {
+        let gate = OriginGate()
         origin.when("/file") {
             let after = $0["Range"] == nil ? front : behind
             return .file(body, etag: etag, for: $0, pause: (after, gate))
         }
+        return gate
     }
 
     /// Downloads the file until the end.

@@ -202,33 +202,6 @@ final class EngineFixture: Sendable {
         await aside.close()
     }
 
-    /// Has the database refuse the first `count` statements that store outcomes, or those before
-    /// ``acceptOutcomes()``.
-    func refuseOutcomes(_ count: Int64 = .max, sqlState: String, _ text: String) async throws {
-        let aside = try await TestDatabase.current.connection()
-        try await aside.executeScript(
-            """
-            CREATE SEQUENCE refusal;
-            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF nextval('refusal') <= \(count) THEN
-                    RAISE '\(text)' USING ERRCODE = '\(sqlState)';
-                END IF;
-                RETURN NULL;
-            END $$;
-            CREATE TRIGGER refusal AFTER INSERT ON outcome
-            FOR EACH STATEMENT EXECUTE FUNCTION refuse();
-            """
-        )
-        await aside.close()
-    }
-
-    func acceptOutcomes() async throws {
-        let aside = try await TestDatabase.current.connection()
-        try await aside.executeScript("DROP TRIGGER refusal ON outcome")
-        await aside.close()
-    }
-
     func task(_ id: TaskID) async throws -> TransferTask {
         try #require(try await stores.tasks.task(tenant: tenant, id: id))
     }

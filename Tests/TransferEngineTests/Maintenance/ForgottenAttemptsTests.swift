@@ -84,11 +84,11 @@ import TransferModel
     @Test func whatRunsIsLostAfterTwoLooksInARow() {
         var forgotten = ForgottenAttempts()
         let other = Fence(rawValue: Self.fence.rawValue + 1)
-        #expect(forgotten.look(running: [Self.fence]).isEmpty)
-        #expect(forgotten.look(running: [other]).isEmpty)
-        #expect(forgotten.look(running: [Self.fence]).isEmpty)
-        #expect(forgotten.look(running: [Self.fence, other]) == [Self.fence])
-        #expect(forgotten.look(running: []).isEmpty)
-        #expect(forgotten.look(running: [other]).isEmpty)
+        #expect(forgotten.look(missing: [Self.fence]).isEmpty)
+        #expect(forgotten.look(missing: [other]).isEmpty)
+        #expect(forgotten.look(missing: [Self.fence]).isEmpty)
+        #expect(forgotten.look(missing: [Self.fence, other]) == [Self.fence])
+        #expect(forgotten.look(missing: []).isEmpty)
+        #expect(forgotten.look(missing: [other]).isEmpty)
     }
 }

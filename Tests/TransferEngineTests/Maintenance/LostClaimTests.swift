@@ -15,25 +15,19 @@ import TransferTestSupport
     /// then, as before.
     private static func loseFirstClaim() async throws {
         let aside = try await TestDatabase.current.connection()
-        try await aside.executeScript(
+        try await aside.executeScript("CREATE TABLE kept AS SELECT * FROM ready_run")
+        await aside.close()
+        try await EngineFixture.interfere(
+            "AFTER INSERT ON attempt_run",
             """
-            CREATE TABLE kept AS SELECT * FROM ready_run;
-            CREATE SEQUENCE loss;
-            CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF EXISTS (SELECT 1 FROM attempt_run) THEN
-                    IF nextval('loss') = 1 THEN
-                        DELETE FROM attempt_run;
-                        INSERT INTO ready_run SELECT * FROM kept;
-                    END IF;
+            IF EXISTS (SELECT 1 FROM attempt_run) THEN
+                IF nextval('turn') = 1 THEN
+                    DELETE FROM attempt_run;
+                    INSERT INTO ready_run SELECT * FROM kept;
                 END IF;
-                RETURN NULL;
-            END $$;
-            CREATE TRIGGER loss AFTER INSERT ON attempt_run
-            FOR EACH STATEMENT EXECUTE FUNCTION lose();
+            END IF;
             """
         )
-        await aside.close()
     }
 
     /// Gives attempts back behind the back of their worker, which leaves what a loss leaves.

@@ -357,7 +357,7 @@ import TransferTestSupport
         try await fixture.refuseOutcomes(sqlState: "XX000", "unexpected data")
         let task = try await fixture.withEngine { engine in
             try await eventually("it is told") { engine.isAnyEndFailed }
-            try await fixture.acceptOutcomes()
+            try await EngineFixture.interfereNoLonger()
             return try await fixture.ended(id)
         }
         #expect(task.state == .completed)
