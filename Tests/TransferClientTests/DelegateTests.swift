@@ -124,14 +124,6 @@ import TransferWire
         )
     }
 
-    /// The answer to a reconnection.
-    private static func page(_ tasks: String..., next: String? = nil) -> TransportResponse {
-        let items = tasks.map { #"{"ok": \#($0)}"# }.joined(separator: ",")
-        let cursor = next.map { #", "next_cursor": "\#($0)""# } ?? ""
-        let document = #"{"lease_token": "lease", "items": [\#(items)]\#(cursor)}"#
-        return TransportResponse(200, [document])
-    }
-
     private static func close(_ session: TransferSession) async -> String {
         do throws(TransferError) {
             try await session.close()
@@ -145,15 +137,11 @@ import TransferWire
     private func session(
         _ fake: FakeService,
         _ listener: Listener?,
-        _ respond: @escaping @Sendable (TransportRequest) async -> TransportResponse?
+        _ respond: @escaping FakeService.Respond
     ) -> TransferSession {
-        let transport = ScriptedTransport { request throws(TransportFailure) in
-            if let response = await respond(request) { return response }
-            return try await fake.transport.send(request)
-        }
-        return TransferSession(
+        TransferSession(
             configuration: .background(withIdentifier: "s"),
-            service: transport.service(),
+            service: fake.service(answering: respond),
             delegate: listener
         )
     }
@@ -167,7 +155,7 @@ import TransferWire
         }
         let session = session(fake, listener) { request in
             guard request.target == Self.reconnection else { return nil }
-            return Self.page(
+            return FakeService.page(
                 FakeService.task("1", state: "completed"),
                 FakeService.task("2", state: "completed"),
                 FakeService.task("7")
@@ -198,7 +186,7 @@ import TransferWire
         let session = session(fake, listener) { request in
             guard request.target == Self.reconnection else { return nil }
             guard request.text.contains(#""cursor":"next""#) else {
-                return Self.page(
+                return FakeService.page(
                     FakeService.task("1", state: "completed"),
                     FakeService.task("7"),
                     next: "next"
@@ -209,7 +197,7 @@ import TransferWire
             await listener.isTold("progress 1")
             // What does not wait for this page is told now.
             for _ in 0..<1000 { await Task.yield() }
-            return Self.page(FakeService.task("2", state: "completed"))
+            return FakeService.page(FakeService.task("2", state: "completed"))
         }
         _ = try await session.reconnect()
         await listener.isTold("finished")
@@ -239,7 +227,7 @@ import TransferWire
         )
         let session = session(fake, listener) { request in
             switch request.target {
-            case Self.reconnection: return Self.page(current.withLock { $0 }, other)
+            case Self.reconnection: return FakeService.page(current.withLock { $0 }, other)
             case "/v1/tasks/7/begin":
                 let count = answers.withLock { count in
                     count += 1
@@ -277,7 +265,7 @@ import TransferWire
         let listener = Listener(answer: nil)
         let session = session(fake, listener) { request in
             switch request.target {
-            case Self.reconnection: return Self.page(Self.asking(1))
+            case Self.reconnection: return FakeService.page(Self.asking(1))
             case "/v1/tasks/7": return TransportResponse(200, [Self.asking(1)])
             default: return nil
             }
@@ -294,7 +282,7 @@ import TransferWire
         let answers = Mutex(0)
         let session = session(FakeService(), nil) { request in
             switch request.target {
-            case Self.reconnection: return Self.page(Self.asking(1))
+            case Self.reconnection: return FakeService.page(Self.asking(1))
             case "/v1/tasks/7/begin":
                 let isFirst = answers.withLock { count in
                     count += 1
@@ -327,7 +315,7 @@ import TransferWire
         }
         let session = session(fake, listener) { request in
             guard request.target == Self.reconnection else { return nil }
-            return Self.page(
+            return FakeService.page(
                 FakeService.task("1", state: "completed"),
                 FakeService.task("2", state: "completed")
             )
@@ -362,7 +350,7 @@ import TransferWire
         let session = session(FakeService(), listener) { request in
             switch request.target {
             case Self.reconnection:
-                return Self.page(
+                return FakeService.page(
                     FakeService.task("1", state: "completed"),
                     FakeService.task("2", state: "completed"),
                     FakeService.task("7")

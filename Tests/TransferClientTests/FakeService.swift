@@ -33,6 +33,18 @@ final class FakeService: Sendable {
         }
     }
 
+    /// What a test answers by itself; nil to leave a request to this service.
+    typealias Respond = @Sendable (TransportRequest) async -> TransportResponse?
+
+    /// Returns a service that answers as `respond` says, and like this one to all else.
+    func service(answering respond: @escaping Respond) -> TransferService {
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            if let response = await respond(request) { return response }
+            return try await self.transport.send(request)
+        }
+        return transport.service()
+    }
+
     /// Sends the events with which the first tasks end, as soon as so many are accepted.
     func finish(count: Int) {
         progress.withLock { $0.ending = count }
@@ -195,6 +207,14 @@ final class FakeService: Sendable {
         "count_of_bytes_sent": \#(sent), "count_of_bytes_expected_to_send": \#(expected),
         \#(members) "created_at": "2026-03-01T12:00:00Z"}
         """#
+    }
+
+    /// The answer to a reconnection.
+    static func page(_ tasks: String..., next: String? = nil) -> TransportResponse {
+        let items = tasks.map { #"{"ok": \#($0)}"# }.joined(separator: ",")
+        let cursor = next.map { #", "next_cursor": "\#($0)""# } ?? ""
+        let document = #"{"lease_token": "lease", "items": [\#(items)]\#(cursor)}"#
+        return TransportResponse(200, [document])
     }
 
     private static let reconnection = #"""

@@ -48,26 +48,20 @@ import TransferWire
         }
     }
 
-    private typealias Respond = @Sendable (TransportRequest) async -> TransportResponse?
-
     /// Returns a session whose service responds as `respond` says, and like `fake` to all else.
     private func session(
         _ fake: FakeService,
         _ listener: Listener? = nil,
         for duration: Duration = .seconds(60),
         owner: String? = nil,
-        _ respond: @escaping Respond
+        _ respond: @escaping FakeService.Respond
     ) -> TransferSession {
-        let transport = ScriptedTransport { request throws(TransportFailure) in
-            if let response = await respond(request) { return response }
-            return try await fake.transport.send(request)
-        }
         var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
         configuration.leaseDuration = duration
         configuration.owner = owner
         return TransferSession(
             configuration: configuration,
-            service: transport.service(),
+            service: fake.service(answering: respond),
             delegate: listener
         )
     }
@@ -127,30 +121,23 @@ import TransferWire
         for response in responses { #expect(response.status == 200) }
     }
 
-    @Test func tellsTheLossAtTheEndOfTheLease() async throws {
+    /// Loses a lease because no renewal is answered, and returns what is told when it ends.
+    private func loseLease(of duration: Duration) async throws -> [String] {
         let listener = Listener()
-        let session = session(FakeService(), listener, for: .seconds(1)) { request in
+        let session = session(FakeService(), listener, for: duration) { request in
             guard request.method == "PATCH" else { return nil }
             await Self.swallow()
             return nil
         }
         _ = try await session.reconnect()
         await listener.isTold()
-        #expect(listener.codes == [TransferError.Code.timedOut.rawValue])
         try await session.close()
+        return listener.codes
     }
 
-    /// Returns once more than a second has passed.
-    private func leaseHasEnded() async throws {
-        let clock = Listener()
-        let other = session(FakeService(), clock, for: .seconds(2)) { request in
-            guard request.method == "PATCH" else { return nil }
-            await Self.swallow()
-            return nil
-        }
-        _ = try await other.reconnect()
-        await clock.isTold()
-        try await other.close()
+    @Test func tellsTheLossAtTheEndOfTheLease() async throws {
+        let codes = try await loseLease(of: .seconds(1))
+        #expect(codes == [TransferError.Code.timedOut.rawValue])
     }
 
     /// Nobody may have taken what a process holds that was late.
@@ -166,7 +153,8 @@ import TransferWire
         let task = session.downloadTask(with: "a")
         task.resume()
         await fake.receiptsAreHeld()
-        try await leaseHasEnded()
+        // When another lease, of two seconds, has ended, this one has as well.
+        _ = try await loseLease(of: .seconds(2))
         fake.releaseReceipts()
         if held == 0 { await listener.isTold() } else { await renewals.reaches(more: 2) }
         #expect(listener.codes == (held == 0 ? ["unknown_lease"] : []))
@@ -237,6 +225,28 @@ import TransferWire
         try await session.close()
     }
 
+    /// Nobody keeps the handle that its reconnection makes.
+    @Test func renewsNothingForWhatHadEndedBefore() async throws {
+        let fake = FakeService()
+        let (mine, other) = (Count(), Count())
+        let session = session(fake, for: .seconds(1), owner: "pod-7") { request in
+            if request.method == "PATCH" {
+                (request.target == Self.lease ? mine : other).add()
+                return Self.renewed(1)
+            }
+            guard request.target == "/v1/sessions/s/reconnect" else { return nil }
+            return FakeService.page(FakeService.task("7", state: "completed"))
+        }
+        _ = try await session.reconnect()
+        session.downloadTask(with: "a").resume()
+        // One may be under way.
+        await other.reaches(more: 1)
+        let count = mine.value
+        await other.reaches(more: 3)
+        #expect(mine.value <= count + 1)
+        try await session.close()
+    }
+
     /// Returns the reader of a result, and nothing else of its task.
     private func reader(
         of session: TransferSession,
@@ -246,6 +256,24 @@ import TransferWire
         task.resume()
         fake.finish(count: 1)
         return try await task.result().bytes.makeAsyncIterator()
+    }
+
+    /// The handles of what is taken over are made once submissions are answered.
+    @Test func renewsWhatHasNoHandlesYet() async throws {
+        let (fake, renewals) = (FakeService(), Count())
+        fake.holdsReceipts.withLock { $0 = true }
+        let session = session(fake, for: .seconds(1)) { request in
+            guard request.method == "PATCH" else { return nil }
+            renewals.add()
+            return Self.renewed(2)
+        }
+        session.downloadTask(with: "a").resume()
+        await fake.receiptsAreHeld()
+        async let found = session.reconnect()
+        await renewals.reaches(more: 2)
+        fake.releaseReceipts()
+        #expect(try await found.count == 2)
+        try await session.close()
     }
 
     @Test func renewsWhileAResultIsRead() async throws {

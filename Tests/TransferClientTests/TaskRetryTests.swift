@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TransferClient
+import TransferWire
 
 /// Retries whose events come later than their responses.
 @Suite(.timeLimit(.minutes(1))) struct TaskRetryTests {
@@ -8,9 +9,20 @@ import TransferClient
     private final class Service: Sendable {
         let fake = FakeService()
         private let state = Mutex("queued")
+        private let failures = Mutex(0)
 
         /// Changes the state of the task, and tells nobody.
         func become(_ newState: String) { state.withLock { $0 = newState } }
+
+        /// Answers the next `count` reads of the task with a failure that passes.
+        func failReads(_ count: Int) { failures.withLock { $0 = count } }
+
+        private func takeFailure() -> Bool {
+            failures.withLock { count in
+                defer { count = max(0, count - 1) }
+                return count > 0
+            }
+        }
 
         func answer(
             _ request: TransportRequest
@@ -18,7 +30,7 @@ import TransferClient
             switch (request.method, request.target) {
             case ("POST", "/v1/tasks/0/cancel"): become("cancelled")
             case ("POST", "/v1/tasks/0/retry"): become("queued")
-            case ("GET", "/v1/tasks/0"): break
+            case ("GET", "/v1/tasks/0"): if takeFailure() { return .problem(.unavailable) }
             default: return try await fake.transport.send(request)
             }
             return TransportResponse(200, [FakeService.task("0", state: state.withLock { $0 })])
@@ -62,6 +74,23 @@ import TransferClient
             service.fake.tell("task.cancelled", of: 0, "cancelled")
             service.fake.tell("task.retried", of: 0, "queued")
         }
+        service.fake.tell("task.completed", of: 0, "completed")
+        #expect(try await task.result().task == task)
+        await service.fake.delegateIsTold("completed")
+        let calls = service.fake.calls.withLock { $0 }
+        #expect(calls == ["progress 1 of 2", "downloaded", "completed"])
+        try await session.close()
+    }
+
+    /// The reader of events waits for such a service, too.
+    @Test func aServiceThatFailsForAWhileEndsNoTask() async throws {
+        let service = Service()
+        let (session, task) = try await start(service)
+        try await cancelAndRetry(task)
+        // More often than a call is repeated.
+        service.failReads(5)
+        service.fake.tell("task.cancelled", of: 0, "cancelled")
+        service.fake.tell("task.retried", of: 0, "queued")
         service.fake.tell("task.completed", of: 0, "completed")
         #expect(try await task.result().task == task)
         await service.fake.delegateIsTold("completed")

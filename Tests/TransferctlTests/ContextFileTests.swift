@@ -36,6 +36,25 @@ import TransferClient
         }
     }
 
+    @Test func saysWhichFileItCannotWriteAndLeavesNoOther() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let fault = #expect(throws: FileFault.self) { try ContextFile().write(to: path) }
+        #expect(fault?.description == "\(path) cannot be written: Is a directory")
+        let names = try manager.contentsOfDirectory(atPath: folder.appending(path: "deep").path)
+        #expect(names == ["contexts.json"])
+    }
+
+    /// As `TRANSFERCTL_CONFIG` may name it, with a tilde that no shell has replaced.
+    @Test func isReadWhereItWasWritten() throws {
+        let name = "~/\(UUID().uuidString)"
+        // A folder with this name, in the one of the tests.
+        defer { try? FileManager.default.removeItem(atPath: "./~") }
+        try ContextFile(current: "home").write(to: name)
+        #expect(try ContextFile.read(at: name).current == "home")
+    }
+
     @Test func isTakenByNameThenFromTheEnvironmentThenTheCurrentOne() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         var file = ContextFile()

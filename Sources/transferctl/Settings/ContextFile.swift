@@ -1,5 +1,11 @@
 import Foundation
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// The services that a user has named, in a file that nobody else may read, as it has their keys.
 struct ContextFile: Codable, Sendable {
     /// A service, and the key for it.
@@ -57,7 +63,7 @@ struct ContextFile: Codable, Sendable {
         do {
             return try JSONDecoder().decode(
                 ContextFile.self,
-                from: Data(contentsOf: URL(filePath: path))
+                from: Data(contentsOf: URL(literal: path))
             )
         } catch is DecodingError {
             throw Fault.unreadable(path: path)
@@ -66,32 +72,28 @@ struct ContextFile: Codable, Sendable {
 
     /// Writes the file, which only its owner can read, in the place of the old one.
     func write(to path: String) throws {
-        let file = URL(filePath: path)
+        let file = URL(literal: path)
         let folder = file.deletingLastPathComponent()
-        let manager = FileManager.default
-        try manager.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(self)
         let new = folder.appending(path: ".\(file.lastPathComponent).\(UUID().uuidString)")
         // It has its mode before it has its bytes.
-        guard
-            manager.createFile(
-                atPath: new.path,
-                contents: nil,
-                attributes: [.posixPermissions: NSNumber(value: 0o600)]
-            )
-        else { throw CocoaError(.fileWriteUnknown) }
+        let descriptor = open(new.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFault(path, cannotBe: .written, number: errno) }
         // Nothing with a key in it is left behind; after the rename there is nothing to remove.
         defer { unlink(new.path) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            let handle = try FileHandle(forWritingTo: new)
             try handle.write(contentsOf: bytes)
             try handle.synchronize()
             try handle.close()
         } catch {
             throw FileFault(path, cannotBe: .written, error)
         }
-        guard rename(new.path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        guard rename(new.path, file.path) == 0 else {
+            throw FileFault(path, cannotBe: .written, number: errno)
+        }
     }
 }

@@ -38,9 +38,8 @@ enum Interruption {
         cancel: @escaping @Sendable () async throws -> Void,
         _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let (first, firstSource) = AsyncStream.makeStream(of: Void.self)
-        let (second, secondSource) = AsyncStream.makeStream(of: Void.self)
+        let trapped = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let (signals, source) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Moment.self) { group in
             group.addTask {
                 try await work()
@@ -48,17 +47,13 @@ enum Interruption {
             }
             // The sequence has one reader, so each signal is passed on to whoever waits for it.
             group.addTask {
-                var count = 0
-                for await _ in signals {
-                    count += 1
-                    (count == 1 ? firstSource : secondSource).yield()
-                }
+                for await _ in trapped { source.yield() }
                 return .ended
             }
-            group.addTask { await next(first) }
+            group.addTask { await next(signals) }
             defer { group.cancelAll() }
             guard case .signal = try await group.next() else { return }
-            group.addTask { await next(second) }
+            group.addTask { await next(signals) }
             reporter.note("Detaching; the transfers go on. \(advice())")
             // A script that interrupts the command has nobody for a second Ctrl-C.
             guard reporter.isLive else {
@@ -69,7 +64,7 @@ enum Interruption {
             group.addTask { await moment(.quiet, after: secondWithin) }
             switch try await group.next() {
             case .signal:
-                group.addTask { await next(second) }
+                group.addTask { await next(signals) }
                 try await settle(&group, reporter, within: nil, cancel)
                 reporter.note("Cancelled.")
                 throw exitCode

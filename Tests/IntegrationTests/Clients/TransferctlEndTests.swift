@@ -113,7 +113,7 @@ import TransferWire
     }
 
     /// Lets the origin of a stage be a service whose session has no events, and returns the path.
-    private static func serveSession(_ stage: TransferctlStage, _ gate: OriginGate) -> String {
+    private static func serveSession(_ stage: TransferctlStage) -> String {
         let path = "/v1/sessions/transferctl"
         let document = #"""
             {"client": "default", "identifier": "transferctl", "id": "s", "kind": "background",
@@ -124,7 +124,8 @@ import TransferWire
             """#
         stage.origin.when(path, .response(body: .text(document)))
         let stream = [(name: "Content-Type", value: "text/event-stream")]
-        stage.origin.when("\(path)/events", .gated(.text(": "), after: 0, gate, headers: stream))
+        let silent = OriginScript.gated(.text(": "), after: 0, OriginGate(), headers: stream)
+        stage.origin.when("\(path)/events", silent)
         return path
     }
 
@@ -132,11 +133,9 @@ import TransferWire
     @Test func endWithTheNextSignalWhenTheServiceDoesNotAnswer() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
-        let gate = OriginGate()
-        defer { gate.open() }
-        let session = Self.serveSession(stage, gate)
+        let session = Self.serveSession(stage)
         stage.origin.when("\(session)/reconnect", .response(body: .text(#"{"items": []}"#)))
-        stage.origin.when("\(session)/tasks", OriginScript([.wait(gate)]))
+        stage.origin.when("\(session)/tasks", OriginScript([.wait(OriginGate())]))
         let got = try stage.start(
             ["get", "http://example.com/", "--output", stage.folder.path],
             output: "got",
@@ -159,9 +158,7 @@ import TransferWire
     @Test func giveBackWhatTheyHadTakenOver() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }
-        let gate = OriginGate()
-        defer { gate.open() }
-        let session = Self.serveSession(stage, gate)
+        let session = Self.serveSession(stage)
         let problem = ProblemDetails(.validationFailed, detail: nil, requestID: "r")
         let refusal = OriginBody.bytes(try WireEncoder.encode(problem))
         stage.origin.when("\(session)/reconnect") { request in

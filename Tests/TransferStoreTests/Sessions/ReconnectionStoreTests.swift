@@ -107,14 +107,7 @@ import TransferTestSupport
             #expect(parts.flatMap { $0 }.count == ids.count)
             #expect(Set(parts.flatMap { $0 }) == Set(ids))
             // The previous owner has nothing to renew any more.
-            let stores = fixture.stores
-            #expect(
-                try await stores.sessions.renewLease(
-                    tenant: fixture.tenant,
-                    old.lease,
-                    for: .forGood
-                ) == nil
-            )
+            #expect(try await tasksRenewed(old.lease, fixture, for: .forGood) == nil)
             try await endLeases(fixture)
         }
     }
@@ -146,28 +139,29 @@ import TransferTestSupport
         #expect(try await reconnect(fixture).items.isEmpty)
     }
 
+    /// Renews a lease.
+    ///
+    /// - Returns: the number of its tasks; nil when it holds none.
+    private func tasksRenewed(
+        _ lease: LeaseToken,
+        _ fixture: StoreFixture,
+        for time: LeaseTime = .seconds(60)
+    ) async throws -> Int? {
+        let (sessions, tenant) = (fixture.stores.sessions, fixture.tenant)
+        return try await sessions.renewLease(tenant: tenant, lease, for: time)?.tasks
+    }
+
     /// Its client was stopped for a while.
     @Test func anEndedLeaseIsRenewedForWhatNobodyHasTaken() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(3)
         let mine = try await reconnect(fixture)
         try await endLeases(fixture)
-        let sessions = fixture.stores.sessions
-        let whole = try await sessions.renewLease(
-            tenant: fixture.tenant,
-            mine.lease,
-            for: .seconds(60)
-        )
-        #expect(whole?.tasks == 3)
+        #expect(try await tasksRenewed(mine.lease, fixture) == 3)
         #expect(try await reconnect(fixture).items.isEmpty)
         try await endLeases(fixture)
         #expect(try await reconnect(fixture, limit: 1).items.map(\.id) == [ids[0]])
-        let rest = try await sessions.renewLease(
-            tenant: fixture.tenant,
-            mine.lease,
-            for: .seconds(60)
-        )
-        #expect(rest?.tasks == 2)
+        #expect(try await tasksRenewed(mine.lease, fixture) == 2)
         #expect(try await reconnect(fixture).items.isEmpty)
     }
 
@@ -273,9 +267,8 @@ import TransferTestSupport
         isRenewal: Bool,
         _ fixture: StoreFixture
     ) async throws -> Bool {
-        let (sessions, tenant) = (fixture.stores.sessions, fixture.tenant)
-        guard isRenewal else { return try await sessions.releaseLease(tenant: tenant, lease) }
-        return try await sessions.renewLease(tenant: tenant, lease, for: .forGood) != nil
+        if isRenewal { return try await tasksRenewed(lease, fixture, for: .forGood) != nil }
+        return try await fixture.stores.sessions.releaseLease(tenant: fixture.tenant, lease)
     }
 
     /// The new owner is seen once its row can be locked.
@@ -312,12 +305,7 @@ import TransferTestSupport
         let (stores, tenant) = (fixture.stores, fixture.tenant)
         switch change {
         case .renewal:
-            let renewed = try await stores.sessions.renewLease(
-                tenant: tenant,
-                lease,
-                for: .seconds(3600)
-            )
-            #expect(renewed?.tasks == 2)
+            #expect(try await tasksRenewed(lease, fixture) == 2)
         case .release:
             #expect(try await stores.sessions.releaseLease(tenant: tenant, lease))
         case .endOfClient:

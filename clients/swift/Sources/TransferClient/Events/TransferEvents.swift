@@ -219,14 +219,13 @@ public struct TransferEvents: AsyncSequence, Sendable {
                 delayBase: pause,
                 delayMax: TransferEvents.pauseMax
             )
-            let delay =
-                error.retryAfter
-                ?? policy.growing(
-                    attempts: failures,
-                    fraction: .random(in: 0...1)
-                )
+            let delay = policy.pause(
+                asked: error.retryAfter,
+                attempts: failures,
+                fraction: .random(in: 0...1)
+            )
             do throws(TransferError) {
-                try await TransferService.pause(Swift.min(delay, TransferEvents.pauseMax))
+                try await TransferService.pause(delay)
             } catch {
                 isOver = true
                 throw error

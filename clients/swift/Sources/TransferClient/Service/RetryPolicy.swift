@@ -35,7 +35,13 @@ public struct RetryPolicy: Sendable {
         guard attempts < attemptsMax, Self.isCurable(error, isRepeatable: isRepeatable) else {
             return nil
         }
-        if let asked = error.retryAfter { return min(asked, delayMax) }
+        return pause(asked: error.retryAfter, attempts: attempts, fraction: fraction)
+    }
+
+    /// Returns the pause that the service asks for, or else one that grows with the number of
+    /// failures.
+    func pause(asked: Duration?, attempts: Int, fraction: Double) -> Duration {
+        if let asked { return min(asked, delayMax) }
         return growing(attempts: attempts, fraction: fraction)
     }
 

@@ -34,13 +34,13 @@ extension TransferService {
             let isShort = ContinuousClock.now - start < Self.turnMin
             shortTurns = isShort ? min(shortTurns + 1, Self.shortTurnsMax) : 0
             guard isShort || asked != nil else { continue }
-            let pause =
-                asked
-                ?? retryPolicy.growing(
+            try await Self.pause(
+                retryPolicy.pause(
+                    asked: asked,
                     attempts: shortTurns,
                     fraction: .random(in: 0...1)
                 )
-            try await Self.pause(min(pause, retryPolicy.delayMax))
+            )
         }
     }
 

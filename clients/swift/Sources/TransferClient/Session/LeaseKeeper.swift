@@ -27,23 +27,21 @@ final class LeaseKeeper: Sendable {
     /// A lease that is renewed.
     private struct Lease {
         let renewal: Task<Void, Never>
-        var handles: [Handle] = []
-        var isWithoutHandles = false
-        /// The number of tasks that requests of this process have brought under it.
-        var given = 0
+        /// The handles of its tasks; nil until they are made.
+        var handles: [Handle]?
         /// The most tasks that it can hold at the service.
         var held = 0
 
         mutating func add(_ grant: Grant) {
-            handles += (grant.tasks ?? []).map { Handle(task: $0) }
-            isWithoutHandles = grant.tasks == nil
-            given += grant.count
+            if let tasks = grant.tasks {
+                handles = (handles ?? []) + tasks.map { Handle(task: $0) }
+            }
             held += grant.count
         }
 
         /// Whether somebody here has a task of it that has not been removed, or is about to.
         func isNeeded(as token: String) -> Bool {
-            isWithoutHandles || handles.contains { $0.task?.lease == token }
+            handles?.contains { $0.task?.lease == token } ?? true
         }
     }
 
@@ -68,7 +66,15 @@ final class LeaseKeeper: Sendable {
         }
     }
 
+    private let service: TransferService
+    private let duration: Duration
     private let state = Mutex(State())
+
+    /// Creates the keeper of leases that last `duration`.
+    init(at service: TransferService, for duration: Duration) {
+        self.service = service
+        self.duration = duration
+    }
 
     /// Returns the token of a lease for tasks that are about to be submitted.
     func token(for count: Int) -> String {
@@ -89,13 +95,8 @@ final class LeaseKeeper: Sendable {
     /// Renews a lease three times within its duration while somebody here has a task of it, and
     /// calls `lost` when it has ended all the same.
     ///
-    /// After ``release(at:)`` it is given back instead.
-    func keep(
-        _ grant: Grant,
-        for duration: Duration,
-        at service: TransferService,
-        lost: @escaping @Sendable (TransferError) async -> Void
-    ) {
+    /// After ``release()`` it is given back instead.
+    func keep(_ grant: Grant, lost: @escaping @Sendable (TransferError) async -> Void) {
         let (token, start) = (grant.token, grant.start)
         for task in grant.tasks ?? [] { task.lease = token }
         let isClosed = state.withLock { state in
@@ -103,7 +104,7 @@ final class LeaseKeeper: Sendable {
             if state.leases[token] == nil {
                 // The renewal belongs to no call of the client; `release` ends it.
                 let renewal = Task {
-                    let error = await renew(token, since: start, for: duration, at: service)
+                    let error = await renew(token, since: start)
                     guard let error, self.state.withLock({ $0.forget(token) }) else { return }
                     await lost(error)
                 }
@@ -116,7 +117,7 @@ final class LeaseKeeper: Sendable {
         // Nobody awaits it: the call that asked for the lease is of a session that is closed.
         Task {
             do throws(TransferError) {
-                try await Self.release(token, at: service)
+                try await release(token)
             } catch {
                 // The lease ends by itself.
             }
@@ -126,13 +127,13 @@ final class LeaseKeeper: Sendable {
     /// Ends all renewals, and gives the tasks back.
     ///
     /// - Throws: the first ``TransferError``; the lease then ends by itself.
-    func release(at service: TransferService) async throws(TransferError) {
+    func release() async throws(TransferError) {
         let held = state.withLock { $0.close() }
         for renewal in held.values { renewal.cancel() }
         var failure: TransferError?
         for token in held.keys {
             do throws(TransferError) {
-                try await Self.release(token, at: service)
+                try await release(token)
             } catch {
                 failure = failure ?? error
             }
@@ -140,10 +141,7 @@ final class LeaseKeeper: Sendable {
         if let failure { throw failure }
     }
 
-    private static func release(
-        _ token: String,
-        at service: TransferService
-    ) async throws(TransferError) {
+    private func release(_ token: String) async throws(TransferError) {
         do throws(TransferError) {
             _ = try await service.call(ServiceRequest("DELETE", "/v1/leases/\(token)"))
         } catch {
@@ -163,19 +161,17 @@ extension LeaseKeeper {
     /// - Returns: why it is lost; nil after a cancellation, and when it is not needed any more.
     private func renew(
         _ token: String,
-        since start: ContinuousClock.Instant,
-        for duration: Duration,
-        at service: TransferService
+        since start: ContinuousClock.Instant
     ) async -> TransferError? {
         let clock = ContinuousClock()
-        let service = Self.impatient(service, duration)
+        let service = impatientService
         var (end, next) = (start + duration, start + duration / 3)
         var failure: TransferError?
         while true {
             do throws(TransferError) {
                 try await TransferService.pause(max(next - clock.now, .zero))
                 if let failure, clock.now >= end { return failure }
-                guard let given = tasksGiven(to: token) else { return nil }
+                guard let before = tasksHeld(by: token) else { return nil }
                 let request = try ServiceRequest(
                     "PATCH",
                     "/v1/leases/\(token)",
@@ -189,7 +185,7 @@ extension LeaseKeeper {
                     try await service.get(request, as: LeaseDocument.self)
                 }.get()
                 let isLate = clock.now >= end
-                guard isWhole(token, holding: lease.tasks, given: given, isLate: isLate) else {
+                guard isWhole(token, holding: lease.tasks, before: before, isLate: isLate) else {
                     return Self.partlyLost
                 }
                 (end, next) = (startedAt + duration, startedAt + duration / 3)
@@ -206,39 +202,36 @@ extension LeaseKeeper {
         }
     }
 
-    /// Returns a service whose calls are repeated while a lease lasts: one that is lost on the way
-    /// leaves time for others.
-    private static func impatient(
-        _ service: TransferService,
-        _ duration: Duration
-    ) -> TransferService {
-        var service = service
+    /// A service whose calls are repeated while a lease lasts: one that is lost on the way leaves
+    /// time for others.
+    private var impatientService: TransferService {
+        var service = self.service
         service.timeout = min(service.timeout, duration / 6)
         service.retryPolicy.attemptsMax = .max
         service.retryPolicy.delayMax = min(service.retryPolicy.delayMax, duration / 6)
         return service
     }
 
-    /// Returns how many tasks have come under a lease; nil once nobody here has any of them, with
+    /// Returns the most tasks that a lease can hold; nil once nobody here has any of them, with
     /// which it is forgotten.
-    private func tasksGiven(to token: String) -> Int? {
+    private func tasksHeld(by token: String) -> Int? {
         state.withLock { state in
-            if let lease = state.leases[token], lease.isNeeded(as: token) { return lease.given }
+            if let lease = state.leases[token], lease.isNeeded(as: token) { return lease.held }
             _ = state.forget(token)
             return nil
         }
     }
 
-    /// Notes how many tasks a lease holds, of which `given` had come under it when that was asked.
+    /// Notes how many tasks a lease holds, which could be `before` when that was asked.
     ///
     /// - Returns: false when some may have been taken over: the lease was renewed after its end,
     ///   and holds fewer tasks than before.
-    private func isWhole(_ token: String, holding tasks: Int, given: Int, isLate: Bool) -> Bool {
+    private func isWhole(_ token: String, holding tasks: Int, before: Int, isLate: Bool) -> Bool {
         state.withLock { state in
-            guard var lease = state.leases[token] else { return true }
-            guard !isLate || tasks >= lease.held else { return false }
-            lease.held = tasks + lease.given - given
-            state.leases[token] = lease
+            guard let held = state.leases[token]?.held else { return true }
+            guard !isLate || tasks >= held else { return false }
+            // What has come under it meanwhile may not have been counted.
+            state.leases[token]?.held = tasks + held - before
             return true
         }
     }

@@ -85,7 +85,7 @@ final class TaskSubmitter: Sendable {
             do throws(TransferError) {
                 rest.append((task, try ServiceRequest.encoding(task.submission)))
             } catch {
-                await session.refused(task, error)
+                session.refused(task, error)
             }
         }
         while !rest.isEmpty {
@@ -145,11 +145,11 @@ final class TaskSubmitter: Sendable {
                 if let lease, error.mayFollowSuccess { session.leases.retire(lease.token) }
                 let faults = Self.faults(error, count: part.count)
                 guard !faults.isEmpty else {
-                    for (task, _) in part { await session.refused(task, error) }
+                    for (task, _) in part { session.refused(task, error) }
                     return
                 }
                 for (index, faults) in faults {
-                    await session.refused(part[index].task, error.ofItem(faults))
+                    session.refused(part[index].task, error.ofItem(faults))
                 }
                 part = part.enumerated().filter { faults[$0.offset] == nil }.map(\.element)
             }

@@ -104,7 +104,7 @@ extension TransferSession {
     /// Ends a task that the service has not accepted.
     ///
     /// It returns before the delegate is told, whose callback may wait for the submission to end.
-    func refused(_ task: TransferTask, _ error: TransferError) async {
+    func refused(_ task: TransferTask, _ error: TransferError) {
         registry.remove(task)
         task.end(error)
         tell { await self.tellEnd(of: task, to: $0) }
@@ -125,7 +125,7 @@ extension TransferSession {
                 failure = error
             }
         }
-        await refused(task, error)
+        refused(task, error)
         if let failure { tellFailure(of: task, failure) }
     }
 
@@ -143,8 +143,9 @@ extension EventCursor {
 }
 
 extension TransferSession {
-    /// The pause before events are read again after some were removed unread.
-    private static let expiryPause: Duration = .seconds(1)
+    /// The pause before a task that could not be read is read again, and events of which some were
+    /// removed unread.
+    private static let readingPause: Duration = .seconds(1)
 
     /// Reads the events of the session until it ends, and tells its tasks and its delegate.
     func pumpEvents(of session: SessionDocument) async {
@@ -161,7 +162,7 @@ extension TransferSession {
                 cursor = EventCursor(sessionID: session.id, sequence: max(oldest, 1) - 1)
             }
             do throws(TransferError) {
-                try await TransferService.pause(Self.expiryPause)
+                try await TransferService.pause(Self.readingPause)
             } catch {
                 return
             }
@@ -189,14 +190,28 @@ extension TransferSession {
     /// Reads a task whose events do not tell whether it has ended, or what it asks.
     private func refresh(_ task: TransferTask) async {
         do throws(TransferError) {
-            try await task.refresh()
+            try await read(task)
             if task.state == .completed { registry.remove(task) }
             await tellEvent { await self.tellState(of: task, to: $0) }
         } catch  where error.code == .cancelled {
             // The session is closed, which ends its tasks.
             return
         } catch {
-            await refused(task, error)
+            refused(task, error)
+        }
+    }
+
+    /// Reads a task, and like the reader of events waits for a service that is not there: nothing
+    /// has ended because of that.
+    private func read(_ task: TransferTask) async throws(TransferError) {
+        while true {
+            do throws(TransferError) {
+                try await task.refresh()
+                return
+            } catch {
+                guard RetryPolicy.isCurable(error, isRepeatable: true) else { throw error }
+            }
+            try await TransferService.pause(Self.readingPause)
         }
     }
 

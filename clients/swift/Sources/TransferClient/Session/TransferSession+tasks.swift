@@ -139,7 +139,6 @@ extension TransferSession {
         let document = try await attach()
         state.withLock { $0.isUsed = true }
         var found: [Result<TransferTask, ReconnectionError>] = []
-        var hasTasks = false
         var cursor: String?
         repeat {
             let request = ReconnectRequest(
@@ -154,7 +153,6 @@ extension TransferSession {
             found += page.items
             cursor = page.next
             let tasks = page.items.compactMap { try? $0.get() }
-            hasTasks = hasTasks || !tasks.isEmpty
             tell { delegate in
                 // One of the callbacks may close the session.
                 for task in tasks where !self.isClosed {
@@ -162,6 +160,7 @@ extension TransferSession {
                 }
             }
         } while cursor != nil
+        let hasTasks = found.contains { (try? $0.get()) != nil }
         if isFirst, document.outstanding == 0, hasTasks {
             tell { delegate in
                 guard !self.isClosed else { return }
@@ -194,7 +193,7 @@ extension TransferSession {
             }
             let tasks = items.compactMap { try? $0.get() }
             keep(page, tasks, since: start)
-            return ((items, page.nextCursor), tasks.filter { $0.state != .completed })
+            return ((items, page.nextCursor), tasks)
         }
     }
 
@@ -233,8 +232,6 @@ extension TransferSession {
     /// Renews a lease until the session is closed or nobody here has its tasks; the delegate is
     /// told if it is lost before.
     func keep(_ grant: LeaseKeeper.Grant) {
-        leases.keep(grant, for: configuration.leaseDuration, at: service) { error in
-            self.tellFailure(of: nil, error)
-        }
+        leases.keep(grant) { error in self.tellFailure(of: nil, error) }
     }
 }

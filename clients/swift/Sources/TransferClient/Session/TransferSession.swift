@@ -18,7 +18,7 @@ public final class TransferSession: Sendable {
 
     let registry = TaskRegistry()
     let submitter = TaskSubmitter()
-    let leases = LeaseKeeper()
+    let leases: LeaseKeeper
     let totals = SessionProgress()
     let state = Mutex(SessionState())
 
@@ -31,6 +31,7 @@ public final class TransferSession: Sendable {
         self.configuration = configuration
         self.service = service
         self.delegate = delegate
+        leases = LeaseKeeper(at: service, for: configuration.leaseDuration)
     }
 }
 
@@ -78,7 +79,7 @@ extension TransferSession {
         await submitter.drain()
         state.withLock { $0.isClosed = true }
         shut(TransferError(.sessionClosed, "The session was closed."))
-        try await leases.release(at: service)
+        try await leases.release()
     }
 
     /// Ends what this process does for the session.

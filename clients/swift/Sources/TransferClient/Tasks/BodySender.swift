@@ -4,8 +4,8 @@ import TransferWire
 
 /// Sends the bytes of an upload to the service, and continues where a broken request ended.
 ///
-/// The file is opened once, so that all requests bring bytes of the same one. If it is written to
-/// meanwhile, no request brings its last bytes.
+/// The file is opened once, so that no request brings bytes of another one. If it is written to
+/// meanwhile, the upload fails.
 struct BodySender: Sendable {
     /// The longest time of one request, which its transport ends earlier when nothing moves.
     private static let timeout: Duration = .seconds(24 * 3600)

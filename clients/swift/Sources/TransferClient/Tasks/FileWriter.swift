@@ -29,7 +29,7 @@ struct FileWriter: Sendable {
 
     #if os(Linux)
         /// O_TMPFILE of open(2), which has no form in Swift.
-        private static let unnamed = 0o20_000_000 | O_DIRECTORY
+        private static let unnamedFlags = 0o20_000_000 | O_DIRECTORY
     #endif
 
     private let target: URL
@@ -40,7 +40,9 @@ struct FileWriter: Sendable {
     private let isUnnamed: Bool
 
     /// Creates an empty file beside `target`.
-    init(for target: URL) async throws {
+    ///
+    /// `unnamed` is false in tests of what is done where the system has no files without a name.
+    init(for target: URL, unnamed: Bool = true) async throws {
         self.target = target
         // Without the name of the target, which may be as long as a name can be.
         let temporary = target.deletingLastPathComponent()
@@ -48,7 +50,7 @@ struct FileWriter: Sendable {
         self.temporary = temporary
         (handle, isUnnamed) = try await NIOThreadPool.singleton.runIfActive {
             () throws -> (FileHandle, Bool) in
-            if let handle = Self.unnamedFile(in: target.deletingLastPathComponent()) {
+            if unnamed, let handle = Self.unnamedFile(in: target.deletingLastPathComponent()) {
                 return (handle, true)
             }
             let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
@@ -60,7 +62,7 @@ struct FileWriter: Sendable {
     /// Returns a new file without a name; nil where there is no such thing, or no way to name it.
     private static func unnamedFile(in directory: URL) -> FileHandle? {
         #if os(Linux)
-            let descriptor = open(directory.path, unnamed | O_WRONLY | O_CLOEXEC, 0o644)
+            let descriptor = open(directory.path, unnamedFlags | O_WRONLY | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else { return nil }
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             return access(path(of: handle), F_OK) == 0 ? handle : nil
@@ -74,13 +76,14 @@ struct FileWriter: Sendable {
         "/proc/self/fd/\(handle.fileDescriptor)"
     }
 
-    func write(_ bytes: [UInt8]) async throws {
+    /// Writes bytes behind those that were written before.
+    func append(_ bytes: [UInt8]) async throws {
         let handle = handle
         try await NIOThreadPool.singleton.runIfActive {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let (count, number) = rest.withUnsafeBytes { buffer in
-                    (Self.write(buffer, to: handle.fileDescriptor), errno)
+                    (write(handle.fileDescriptor, buffer.baseAddress, buffer.count), errno)
                 }
                 if count >= 0 {
                     rest = rest.dropFirst(count)
@@ -89,14 +92,6 @@ struct FileWriter: Sendable {
                 }
             }
         }
-    }
-
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-        #if canImport(Darwin)
-            Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #else
-            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
     }
 
     /// Makes the bytes durable and gives the file its name, durably too.

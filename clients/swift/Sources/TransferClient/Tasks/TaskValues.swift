@@ -123,14 +123,12 @@ struct TaskValues: Sendable {
         if let expected = snapshot.countOfBytesExpectedToSend { bytesExpectedToSend = expected }
         failure = snapshot.error.map { TransferError($0) }
         let asked = Question(snapshot.state, snapshot.error)
-        if change == .willBegin || change == .authenticationRequired || asked == nil {
-            question = asked
-        }
+        if change.isQuestion || asked == nil { question = asked }
     }
 
     /// Whether an event may be of a question that a document has shown before.
     func mayKnowQuestion(of change: TransferEvent.TaskChange) -> Bool {
-        (change == .willBegin || change == .authenticationRequired) && questionUntil != nil
+        change.isQuestion && questionUntil != nil
     }
 
     /// Returns the question that is to be asked now, once.
@@ -197,6 +195,11 @@ struct TaskValues: Sendable {
             body: request.httpBody.map { BodyRequest($0) }
         )
     }
+}
+
+extension TransferEvent.TaskChange {
+    /// Whether the task asks its client something.
+    fileprivate var isQuestion: Bool { self == .willBegin || self == .authenticationRequired }
 }
 
 extension UploadRequest {

@@ -97,7 +97,10 @@ public struct TransferBytes: AsyncSequence, Sendable {
                     .adding("If-Range", entityTag)
             }
             let response = try await service.open(request)
-            let tag = response.header("ETag")
+            // As the service has sent it: a proxy may have made it a weak one (RFC 9110 §8.8.1).
+            let tag = response.header("ETag").map {
+                $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0
+            }
             // The tag of a content begins with its task; no other response has such a one.
             guard let tag, tag.lowercased().hasPrefix("\"\(taskID.lowercased())-") else {
                 throw Self.unexpected("The response is not the content of the task.")

@@ -60,7 +60,7 @@ public struct TransferResult: Sendable {
         do {
             var count: Int64 = 0
             for try await part in bytes {
-                try await writer.write(part)
+                try await writer.append(part)
                 count += Int64(part.count)
                 wrote?(count)
             }

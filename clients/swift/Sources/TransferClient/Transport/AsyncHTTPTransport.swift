@@ -92,10 +92,7 @@ public struct AsyncHTTPTransport: TransferTransport {
         case .bytes(let bytes): message.body = .bytes(ByteBuffer(bytes: bytes))
         case .file(let slice):
             let sending = SendingWatch(stallMax: longestStall)
-            message.body = .stream(
-                WatchedSlice(slice: slice, watch: sending),
-                length: .known(slice.count)
-            )
+            message.body = .stream(sending.parts(of: slice), length: .known(slice.count))
             watch = sending
         }
         do {
@@ -127,17 +124,15 @@ public struct AsyncHTTPTransport: TransferTransport {
         guard let watch else {
             return try await client.execute(message, timeout: TimeAmount(timeout))
         }
-        return try await withThrowingTaskGroup(of: HTTPClientResponse?.self) { group in
+        return try await withThrowingTaskGroup(of: HTTPClientResponse.self) { group in
             group.addTask { try await client.execute(message, timeout: TimeAmount(timeout)) }
             group.addTask {
-                guard try await watch.isStalled() else { return nil }
+                try await watch.stall()
                 throw TransportFailure(.timedOut, "The service takes no more of the file.")
             }
             defer { group.cancelAll() }
-            while let response = try await group.next() {
-                if let response { return response }
-            }
-            throw CancellationError()
+            guard let response = try await group.next() else { throw CancellationError() }
+            return response
         }
     }
 

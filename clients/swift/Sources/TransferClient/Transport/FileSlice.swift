@@ -46,7 +46,6 @@ public struct FileSlice: Sendable {
     fileprivate func opened() throws(TransportFailure) -> BodyFile {
         let opened = if let body { body } else { try BodyFile(file) }
         guard opened.size - offset >= count else { throw tooShort }
-        try opened.checkUnchanged()
         return opened
     }
 
@@ -73,7 +72,7 @@ extension FileSlice: AsyncSequence {
         /// Returns the next bytes; nil after the last.
         ///
         /// - Throws: ``TransportFailure`` of the kind `unreadable`, also when the file has become
-        ///   shorter, or was written to before its last byte was read.
+        ///   shorter, or was written to before these bytes were read.
         public mutating func next() async throws -> ByteBuffer? {
             guard remaining > 0 else { return nil }
             let (slice, known, missing) = (slice, body, remaining)
@@ -84,8 +83,9 @@ extension FileSlice: AsyncSequence {
                     Int(Swift.min(missing, Int64(FileSlice.chunkBytes))),
                     at: slice.offset + slice.count - missing
                 )
-                // A request that does not bring its last bytes brings no whole file.
-                if bytes.isEmpty || bytes.count == missing { try file.checkUnchanged() }
+                // With each part: what follows a change is of no use, and a request that does not
+                // bring its last bytes brings no whole file.
+                try file.checkUnchanged()
                 return (file, bytes)
             }
             guard !part.bytes.isEmpty else { throw slice.tooShort }

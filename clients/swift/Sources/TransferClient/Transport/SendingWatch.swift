@@ -1,29 +1,31 @@
+import NIOCore
 import Synchronization
 
-/// Finds out that of a body that is sent nothing more is taken.
+/// Finds out that of a file that is sent nothing more is taken.
 final class SendingWatch: Sendable {
-    /// The longest time between two parts.
+    /// The longest time between two parts, and from the last one to the response.
     private let stallMax: Duration
-    /// When the newest part was asked for; nil once there are no more.
-    private let lastTaken = Mutex<ContinuousClock.Instant?>(.now)
+    /// When the newest part was taken; before the first, when the request began.
+    private let lastTaken = Mutex(ContinuousClock.now)
 
     init(stallMax: Duration) { self.stallMax = stallMax }
 
-    /// Notes that a part is asked for.
-    func partTaken() { lastTaken.withLock { $0 = .now } }
+    /// Returns the parts of a file, of which each is noted when it is taken.
+    func parts(of slice: FileSlice) -> AsyncMapSequence<FileSlice, ByteBuffer> {
+        slice.map { (part: ByteBuffer) -> ByteBuffer in
+            self.lastTaken.withLock { $0 = .now }
+            return part
+        }
+    }
 
-    /// Notes that nothing follows: from now on the silence before the response is measured.
-    func ended() { lastTaken.withLock { $0 = nil } }
-
-    /// Returns true once no part was asked for in the longest time, and false behind the last.
+    /// Returns once no part was taken in the longest time.
     ///
     /// - Throws: `CancellationError` when nobody waits for it any more.
-    func isStalled() async throws -> Bool {
-        while let last = lastTaken.withLock({ $0 }) {
-            let end = last + stallMax
-            guard end > .now else { return true }
+    func stall() async throws {
+        while true {
+            let end = lastTaken.withLock { $0 } + stallMax
+            guard end > .now else { return }
             try await Task.sleep(until: end, clock: .continuous)
         }
-        return false
     }
 }

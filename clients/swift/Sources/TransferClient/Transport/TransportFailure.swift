@@ -10,7 +10,7 @@ public struct TransportFailure: Error, Sendable, CustomStringConvertible {
         case timedOut
         /// The caller's task was cancelled.
         case cancelled
-        /// The file of the request's body cannot be read, or has become shorter.
+        /// The file of the request's body cannot be read, or was changed while it was sent.
         case unreadable
         /// There is a response, but the transport cannot hand it on as it was sent.
         case unusable
