@@ -47,8 +47,8 @@ extension Problem {
             """
         case .unknownLease:
             """
-            The lease holds no task, or no longer; POST /v1/sessions/{identifier}/reconnect begins \
-            another.
+            The lease holds no task, or none any more; POST /v1/sessions/{identifier}/reconnect \
+            begins another.
             """
         case .unknownTask: "There is no such task; GET /v1/tasks lists the tasks of the tenant."
         case .unknownBulkOperation:

@@ -61,6 +61,16 @@ extension StoreFixture {
         )
     }
 
+    /// Records that a claim's events up to `sequence` were delivered.
+    func record(_ claim: DeliveryClaim, _ sequence: Int64) async throws -> ClaimStanding {
+        try await stores.deliveries.recordDelivered(
+            claim,
+            through: sequence,
+            status: 204,
+            lease: .seconds(600)
+        )
+    }
+
     /// Ends all waits of deliveries, but not the pauses of their subscriptions.
     func makeDeliveriesDue() async throws {
         _ = try await aside.execute("UPDATE delivery SET due_at = now() WHERE due_at IS NOT NULL")
