@@ -149,7 +149,8 @@ let package = Package(
             dependencies: ["TransferModel", "CLinux", crypto],
             swiftSettings: swiftSettings
         ),
-        // Counters and histograms, the list of all metrics, and Prometheus' text form.
+        // Counters and histograms, the list of all metrics, Prometheus' text form, and how many
+        // lines of a kind are logged.
         .target(name: "TransferMetrics", swiftSettings: swiftSettings),
         // Claims tasks, transfers and completes them; rescues those of dead workers.
         .target(
@@ -242,8 +243,8 @@ let package = Package(
         .target(
             name: "TransferTestSupport",
             dependencies: [
-                "ChildProcess", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferContainer",
-                "TransferModel", "TransferStore", client, wire, crypto, logging,
+                "ChildProcess", "EmbeddedPostgres", "FaultProxy", "PollLoop", "Postgres",
+                "TransferContainer", "TransferModel", "TransferStore", client, wire, crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
@@ -269,6 +270,7 @@ let package = Package(
             "TransferStore",
             "TransferSecrets",
             "TransferModel",
+            "FaultProxy",
             "Postgres",
             standardWebhooks,
             logging

@@ -394,6 +394,7 @@ CREATE TABLE delivery_attempt (
     reason text,
     answer text,
     CONSTRAINT delivery_attempt_answer_check CHECK ((octet_length(answer) <= 4096)),
+    CONSTRAINT delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES delivery_log(id) ON DELETE CASCADE,
     CONSTRAINT delivery_attempt_pkey PRIMARY KEY (delivery_id, number)
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 

@@ -233,7 +233,8 @@ CREATE INDEX delivery_log_replay_of
 
 -- Each try of a message in delivery_log.
 CREATE TABLE delivery_attempt (
-    delivery_id uuid NOT NULL,
+    -- A try that is recorded while its message is removed goes with it.
+    delivery_id uuid NOT NULL REFERENCES delivery_log (id) ON DELETE CASCADE,
     number integer NOT NULL,
     is_replay boolean NOT NULL,
     attempted_at timestamptz NOT NULL,

@@ -31,7 +31,7 @@ package final class CurlLoop: Sendable {
         try self.init(
             name: name,
             connectionsMax: connectionsMax,
-            keptMax: Self.keptMax(for: connectionsMax),
+            kept: KeptConnections(countMax: Self.keptMax(for: connectionsMax)),
             names: Self.namePool(),
             certificateFile: certificateFile
         )
@@ -42,7 +42,7 @@ package final class CurlLoop: Sendable {
     init(
         name: String,
         connectionsMax: Int,
-        keptMax: Int,
+        kept: KeptConnections,
         names: BlockingPool<UUID?>,
         certificateFile: String? = nil
     ) throws(CurlError) {
@@ -55,7 +55,7 @@ package final class CurlLoop: Sendable {
             driver = try MultiDriver(
                 loop: loop,
                 connectionsMax: connectionsMax,
-                keptMax: keptMax,
+                kept: kept,
                 names: names,
                 certificateFile: certificateFile
             )

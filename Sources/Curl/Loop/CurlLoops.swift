@@ -33,7 +33,9 @@ package final class CurlLoops: Sendable {
             try CurlLoop(
                 name: name,
                 connectionsMax: connectionsMax,
-                keptMax: CurlLoop.keptMax(for: connectionsMax, loops: count),
+                kept: KeptConnections(
+                    countMax: CurlLoop.keptMax(for: connectionsMax, loops: count)
+                ),
                 names: names
             )
         }

@@ -11,7 +11,7 @@ import Foundation
 /// reference outside, in ``CurlLoop``, is used in closures that the loop executes.
 @safe final class MultiDriver: @unchecked Sendable {
     let loop: PollLoop
-    private let multi: UnsafeMutableRawPointer
+    var multi: UnsafeMutableRawPointer
     let names: BlockingPool<UUID?>
     private let transfersMax: Int
     private let certificateFile: String?
@@ -33,7 +33,10 @@ import Foundation
     private var curlDeadline: ContinuousClock.Instant?
     private var turns = TurnWatch(at: .now)
     /// The timer that takes a turn now and then while there are transfers.
-    private var turnTimer: PollLoop.Timer?
+    private(set) var turnTimer: PollLoop.Timer?
+    let kept: KeptConnections
+    /// The timer that ends kept connections.
+    var keptTimer: PollLoop.Timer?
     var isStopped = false
 
     /// The number of handles kept for later transfers; each is about 6 KiB, made in microseconds.
@@ -43,7 +46,7 @@ import Foundation
     init(
         loop: PollLoop,
         connectionsMax: Int,
-        keptMax: Int,
+        kept: KeptConnections,
         names: BlockingPool<UUID?>,
         certificateFile: String?
     ) throws(CurlError) {
@@ -51,16 +54,21 @@ import Foundation
             throw CurlError(.outOfMemory)
         }
         self.loop = loop
+        self.kept = kept
         self.names = names
         unsafe self.multi = multi
         transfersMax = connectionsMax
         self.certificateFile = certificateFile
+        guard unsafe configure(multi) else { throw CurlError(.outOfMemory) }
+    }
+
+    /// Returns whether a multi handle has got its callbacks.
+    func configure(_ multi: UnsafeMutableRawPointer) -> Bool {
         // Without this setting, libcurl shrinks the cache whenever few transfers run.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        guard unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, keptMax) == CURLM_OK,
-            unsafe ccurl_multi_set_socket(multi, socketCallback, context) == CURLM_OK,
-            unsafe ccurl_multi_set_timer(multi, timerCallback, context) == CURLM_OK
-        else { throw CurlError(.outOfMemory) }
+        return unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, kept.countMax) == CURLM_OK
+            && ccurl_multi_set_socket(multi, socketCallback, context) == CURLM_OK
+            && ccurl_multi_set_timer(multi, timerCallback, context) == CURLM_OK
     }
 
     func start(_ id: UInt64, _ request: CurlRequest, sink: any CurlSink) {
@@ -158,7 +166,7 @@ import Foundation
         idleHandles = []
         unsafe curl_multi_cleanup(multi)
         if let wakeup { loop.cancel(wakeup.timer) }
-        if let turnTimer { loop.cancel(turnTimer) }
+        for timer in [turnTimer, keptTimer] { if let timer { loop.cancel(timer) } }
     }
 
     private func watchTurns() {
@@ -171,7 +179,7 @@ import Foundation
         turnTimer = loop.schedule(after: TurnWatch.interval) { [unowned self] in
             catchUp()
             turnTimer = nil
-            if !transfers.isEmpty || !waiting.isEmpty { scheduleTurn() }
+            if transfers.isEmpty && waiting.isEmpty { endKeptLater() } else { scheduleTurn() }
         }
     }
 

@@ -19,7 +19,7 @@ package struct EngineConfiguration: Sendable {
     package var lease = leaseDefault
     /// The time for which a heartbeat is relied on: others wait for a whole lease, but clocks
     /// differ and answers take time.
-    var trustDuration: Duration { lease * 4 / 5 }
+    package var trustDuration: Duration { lease * 4 / 5 }
     /// The interval of the poll that finds work which no signal announced.
     package var pollInterval = pollIntervalDefault
     /// The hours in which tasks of discretionary sessions count like others.

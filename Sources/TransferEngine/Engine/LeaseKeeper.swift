@@ -68,12 +68,22 @@ package struct LeaseKeeper: Service {
     }
 
     private func beat() async {
+        var isRefused = false
         while !Task.isCancelled {
             var interval = configuration.heartbeatInterval
             do throws(StoreError) {
                 try await beatOnce()
+                if isRefused { logger.notice("heartbeats are recorded again") }
+                isRefused = false
             } catch {
-                logger.debug("heartbeat failed", metadata: ["error": "\(error)"])
+                // Others tell that the database is away.
+                let isNews = !error.isUnavailable && !isRefused
+                isRefused = isRefused || isNews
+                logger.log(
+                    level: isNews ? .error : .debug,
+                    "heartbeat failed",
+                    metadata: ["error": "\(isNews ? String(reflecting: error) : "\(error)")"]
+                )
                 // Thus the heartbeat arrives as soon as the database is back, long before others
                 // may rescue.
                 interval = configuration.heartbeatRetryInterval

@@ -1,3 +1,4 @@
+import TransferMetrics
 import TransferModel
 
 /// How many refusals are written of each tenant, and of all requests without a good key, so that
@@ -21,7 +22,7 @@ struct RefusalBudgets {
         }
     }
 
-    private var budgets: [Owner: RefusalBudget] = [:]
+    private var budgets: [Owner: LineBudget] = [:]
     /// The last time at which room was made.
     private var sweptAt: ContinuousClock.Instant?
 
@@ -34,7 +35,7 @@ struct RefusalBudgets {
         at now: ContinuousClock.Instant
     ) -> (unwritten: Int, tenant: TenantID?)? {
         let owner = owner(for: tenant, at: now)
-        let taken = budgets[owner, default: RefusalBudget()].take(at: now)
+        let taken = budgets[owner, default: LineBudget()].take(at: now)
         return taken.map { ($0, owner.tenant) }
     }
 
@@ -63,9 +64,9 @@ struct RefusalBudgets {
 
     /// Makes room once a period: what a tenant is not told of yet, it is not told of by itself.
     private mutating func sweep(at now: ContinuousClock.Instant) {
-        if let sweptAt, now - sweptAt < RefusalBudget.period { return }
+        if let sweptAt, now - sweptAt < LineBudget.period { return }
         sweptAt = now
         let unwritten = takeEnded(at: now).reduce(0) { $0 + $1.unwritten }
-        budgets[.others, default: RefusalBudget()].add(unwritten: unwritten)
+        budgets[.others, default: LineBudget()].add(unwritten: unwritten)
     }
 }

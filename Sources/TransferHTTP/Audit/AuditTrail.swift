@@ -1,6 +1,7 @@
 package import Logging
 import ServiceLifecycle
 import Synchronization
+import TransferMetrics
 import TransferModel
 package import TransferStore
 
@@ -70,7 +71,7 @@ package final class AuditTrail: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 // Ends with the pause that is cancelled.
-                while (try? await Task.sleep(for: RefusalBudget.period)) != nil {
+                while (try? await Task.sleep(for: LineBudget.period)) != nil {
                     self.endPeriods(at: .now)
                 }
             }
@@ -100,7 +101,7 @@ package final class AuditTrail: Service {
                 }
             }
         }
-        endPeriods(at: .now + RefusalBudget.period)
+        endPeriods(at: .now + LineBudget.period)
         _ = await flush()
     }
 

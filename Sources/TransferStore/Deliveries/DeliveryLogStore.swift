@@ -79,11 +79,6 @@ extension DeliveryLogStore {
                 DELETE FROM delivery_log l USING held h
                 WHERE \(Fragment.isDelivery("l", of: "h.subscription_id", in: "h.session_id"))
                     AND l.sequence = \(tried.sequence) AND l.state = 'waiting'
-                RETURNING l.id
-            ),
-            forgotten_attempt AS (
-                DELETE FROM delivery_attempt a USING forgotten f
-                WHERE a.delivery_id = ANY (ARRAY[f.id])
             )
             """
     }

@@ -232,11 +232,6 @@ extension ErasureStore {
             DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
                 SELECT l.row FROM subscriber b CROSS JOIN LATERAL (
                     \(DeliveryLogStore.selectRows(of: "b.id", in: "b.session_id"))) l))
-            RETURNING id
-        ),
-        attempt_row AS (
-            DELETE FROM delivery_attempt
-            WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
         )
         """
 

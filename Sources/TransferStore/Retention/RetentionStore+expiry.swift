@@ -27,9 +27,12 @@ extension RetentionStore {
                 WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(PartitionStore.isElected(for: .tasks))
                 ORDER BY s.id LIMIT \(Self.expirySessionsMax)
             )
-            SELECT p.id, EXISTS (
-                SELECT 1 FROM task t WHERE t.session_id = p.id
-                    AND t.id < \(Self.firstTask(createdAt: "p.cutoff"))) AS is_due
+            SELECT p.id, coalesce((
+                -- By a range of one index: with an equality, the key of all tasks may be read.
+                SELECT t.id FROM task t
+                WHERE (t.session_id, t.id) > (p.id, \(UUID.zero)) AND t.session_id <= p.id
+                ORDER BY t.session_id, t.id LIMIT 1
+            ) < \(Self.firstTask(createdAt: "p.cutoff")), false) AS is_due
             FROM page p ORDER BY p.id
             """
         )

@@ -208,10 +208,6 @@ extension RetentionStore {
             ),
             log_row AS (
                 DELETE FROM delivery_log WHERE id = ANY (ARRAY(SELECT l.id FROM logged l))
-            ),
-            attempt_row AS (
-                DELETE FROM delivery_attempt
-                WHERE delivery_id = ANY (ARRAY(SELECT l.id FROM logged l))
             )
             SELECT g.id, (SELECT count(*) FROM pair) < \(Self.subscriptionRowsMax)
                 AND (SELECT count(*) FROM logged) < \(Self.subscriptionRowsMax) AS is_last

@@ -84,11 +84,7 @@ extension RetentionStore {
                 DELETE FROM delivery_log l USING page p
                 -- Nor has it expired meanwhile.
                 WHERE l.id = ANY (ARRAY[p.id]) AND p.is_of_none AND \(isOldEnough)
-                RETURNING l.id
-            ),
-            attempt_row AS (
-                DELETE FROM delivery_attempt a USING removed r
-                WHERE a.delivery_id = ANY (ARRAY[r.id])
+                RETURNING 1
             )
             SELECT p.id, (SELECT count(*) FROM removed) AS removed,
                 (SELECT count(*) FROM page) AS looked_at

@@ -18,6 +18,8 @@ package final class SignalRelay: Sendable {
     static let sendInterval: Duration = .milliseconds(20)
     private static let pauseMin: Duration = .milliseconds(100)
     private static let pauseMax: Duration = .seconds(10)
+    /// The default pause between two questions whether the connection is there.
+    package static let checkIntervalDefault: Duration = .seconds(10)
 
     private struct State {
         var pending: Set<Signal> = []
@@ -30,6 +32,7 @@ package final class SignalRelay: Sendable {
     private let channel: String
     /// The mark of the messages that this instance has sent itself.
     private let sender = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+    private let checkInterval: Duration
     private let connect: @Sendable () async throws(PostgresError) -> Connection
     private let onSignals: @Sendable (Set<Signal>) -> Void
     private let logger: Logger
@@ -38,17 +41,20 @@ package final class SignalRelay: Sendable {
     ///
     /// - Parameters:
     ///   - channel: the channel; all relays on it receive each other's signals.
+    ///   - checkInterval: the pause between two questions whether the connection is there.
     ///   - logger: a logger for one line each when the connection goes away and when it is back.
     ///   - connect: a closure that opens a connection which may stay open.
     ///   - onSignals: a closure called with the signals of other instances, and with all signals
     ///     after each connect, because earlier ones are lost; it must not block.
     package init(
         channel: String = channelDefault,
+        checkInterval: Duration = checkIntervalDefault,
         logger: Logger,
         connect: @escaping @Sendable () async throws(PostgresError) -> Connection,
         onSignals: @escaping @Sendable (Set<Signal>) -> Void
     ) {
         self.channel = channel
+        self.checkInterval = checkInterval
         self.logger = logger
         self.connect = connect
         self.onSignals = onSignals
@@ -79,7 +85,7 @@ package final class SignalRelay: Sendable {
             do throws(PostgresError) {
                 let connection = try await connect()
                 do throws(PostgresError) {
-                    _ = try await connection.execute("LISTEN \(identifier: channel)")
+                    try await listen(over: connection)
                     if isAway { logger.info("signals of other instances arrive again") }
                     isAway = false
                     connectedAt = .now
@@ -131,10 +137,30 @@ package final class SignalRelay: Sendable {
                 for await message in connection.notifications { self.hear(message.payload) }
             }
             group.addTask { await self.send(over: connection, upon: wakeups, wakeup) }
+            group.addTask { await self.check(connection) }
             await group.next()
             group.cancelAll()
         }
         try await sendPending(over: connection)
+    }
+
+    private func listen(over connection: Connection) async throws(PostgresError) {
+        _ = try await connection.execute("LISTEN \(identifier: channel)")
+    }
+
+    /// Asks now and then until the connection has ended or the task is cancelled.
+    ///
+    /// A network or a proxy may have forgotten a connection over which nobody says anything, and
+    /// whoever only listens would never know. Listening once more changes nothing.
+    private func check(_ connection: Connection) async {
+        while true {
+            do { try await Task.sleep(for: checkInterval) } catch { return }
+            do throws(PostgresError) {
+                try await listen(over: connection)
+            } catch {
+                guard error.code == .server else { return }
+            }
+        }
     }
 
     /// Sends what is pending upon each wake-up, until the connection has ended or the task is

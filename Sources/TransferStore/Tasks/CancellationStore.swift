@@ -145,8 +145,8 @@ extension CancellationStore {
                 SELECT t.* FROM chosen c CROSS JOIN LATERAL (
                     SELECT t.id, t.tenant_id, t.session_id, t.generation, t.host_key, t.priority_rank
                     FROM task t
-                    WHERE t.session_id = c.session_id AND t.id > c.cancelled_through
-                    ORDER BY t.id LIMIT \(cancellationPageMax)
+                    WHERE \(isBehind)
+                    ORDER BY t.session_id, t.id LIMIT \(cancellationPageMax)
                 ) t
             ),
             target AS MATERIALIZED (
@@ -163,21 +163,30 @@ extension CancellationStore {
     private static func lastOfPage(of session: Query) -> Query {
         """
         SELECT t.id AS last FROM (
-            SELECT t.id FROM task t
-            WHERE t.session_id = \(session) AND t.id > (
-                SELECT x.cancelled_through FROM cancellation x WHERE x.session_id = \(session))
-            ORDER BY t.id LIMIT \(cancellationPageMax)
+            SELECT t.id FROM cancellation c CROSS JOIN LATERAL (
+                SELECT t.id FROM task t WHERE \(isBehind)
+                ORDER BY t.session_id, t.id LIMIT \(cancellationPageMax)
+            ) t
+            WHERE c.session_id = \(session)
         ) t
         ORDER BY t.id DESC LIMIT 1
         """
     }
 
+    /// Whether a task `t` is after the position of a cancellation `c` of its session.
+    ///
+    /// By a range of one index: with an equality, the key of all tasks may be read.
+    private static let isBehind: Query = """
+        (t.session_id, t.id) > (c.session_id, c.cancelled_through)
+            AND t.session_id <= c.session_id
+        """
+
     /// Whether there are tasks after the position of a cancellation `c`, whose session has the
     /// counters `p`.
     private static let isAnyBehind: Query = """
-        (p.outstanding > 0 AND EXISTS (
-            SELECT 1 FROM task t
-            WHERE t.session_id = c.session_id AND t.id > c.cancelled_through))
+        (p.outstanding > 0 AND (
+            SELECT t.id FROM task t WHERE \(isBehind)
+            ORDER BY t.session_id, t.id LIMIT 1) IS NOT NULL)
         """
 
     /// Whether a session with the counters `p` has more outstanding tasks than those with

@@ -132,10 +132,6 @@ extension OwnerRemovalStore {
         ),
         log_row AS (
             DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(SELECT l.row FROM logged l))
-            RETURNING id
-        ),
-        attempt_row AS (
-            DELETE FROM delivery_attempt WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
         )
         -- One that is being written is passed by, and looked for again.
         SELECT 1 FROM cursor_row UNION ALL SELECT 1 FROM logged

@@ -91,6 +91,10 @@ extension HostStore {
                 SELECT 1 FROM host_tenant x
                 WHERE x.tenant_id = ANY (ARRAY[n.tenant_id])
                     AND x.host_key = ANY (ARRAY[n.host_key]))
+                -- What a removed tenant's last transfers taught stays with the host alone.
+                AND EXISTS (
+                    SELECT 1 FROM tenant t
+                    WHERE t.id = ANY (ARRAY[n.tenant_id]) AND t.removed_at IS NULL)
         ),
         room AS MATERIALIZED (
             SELECT a.tenant_id, \(Int64(tenantHostsMax)) - (

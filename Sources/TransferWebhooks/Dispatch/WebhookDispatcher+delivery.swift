@@ -278,9 +278,9 @@ extension WebhookDispatcher {
     /// Puts off a pair whose message could not be sent now, which is no fault of its receiver.
     private func putOff(_ held: HeldDelivery, _ failure: DeliveryFailure) async {
         let wait = bounds.refusedWait.jittered
-        logger.notice(
+        failureLog.add(
             "webhook put off",
-            metadata: [
+            [
                 "subscription": "\(held.claim.subscription)", "reason": "\(failure.reason)",
                 "retry_after": "\(wait)",
             ]
@@ -327,10 +327,7 @@ extension WebhookDispatcher {
             "reason": "\(failure.reason)", "attempt": "\(number)",
         ]
         if let wait { line["retry_after"] = "\(wait)" }
-        logger.notice(
-            wait == nil ? "webhook given up" : "webhook not delivered",
-            metadata: line
-        )
+        failureLog.add(wait == nil ? "webhook given up" : "webhook not delivered", line)
         let result = await recorder.record(until: held.expiresAt, whenStale: SetbackResult.stale) {
             [stores, health, latestDate] () throws(StoreError) in
             try await stores.deliveries.recordDeliveryFailed(

@@ -48,6 +48,7 @@ package final class WebhookDispatcher: Service {
     let latestDate: @Sendable () -> Date?
     let logger: Logger
     let outages: OutageLog
+    let failureLog: DeliveryFailureLog
     let stopping = StopFlag()
     let composer: MessageComposer
     let recorder: DeliveryRecorder
@@ -72,7 +73,7 @@ package final class WebhookDispatcher: Service {
     ///   - version: of this program, for the `user-agent`.
     ///   - now: the time of day.
     ///   - latestDate: the latest date that the database's clock can show; nil if nobody knows.
-    ///   - logger: gets a line for each failed try, without URLs or secrets.
+    ///   - logger: gets lines for failed tries, without URLs or secrets.
     package init(
         stores: WebhookStores,
         worker: WorkerIdentity,
@@ -103,6 +104,7 @@ package final class WebhookDispatcher: Service {
             now: now
         )
         outages = OutageLog(logger: logger)
+        failureLog = DeliveryFailureLog(logger: logger)
         composer = MessageComposer(wakeUps: stores.wakeUps, linkBase: linkBase)
         recorder = DeliveryRecorder(outages: outages, stopping: stopping)
         replayer = WebhookReplayer(

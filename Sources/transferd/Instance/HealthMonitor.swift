@@ -39,6 +39,8 @@ final class HealthMonitor: Sendable {
         var lastClockDifference: Double?
         /// Returns whether the database refuses changes because it has no space left.
         var lacksSpace: @Sendable () -> Bool = { false }
+        /// The registration; nil on an instance that has none.
+        var identity: WorkerIdentity?
         /// The engine; nil on an instance that runs no tasks.
         var engine: TransferEngine?
 
@@ -59,7 +61,10 @@ final class HealthMonitor: Sendable {
         /// The reason why the database answers and takes no changes; nil if it takes them.
         var refusal: String? {
             if isDatabaseFull { return HealthMonitor.fullReason }
-            return isDatabaseUp && areCommitsWaiting ? HealthMonitor.commitsReason : nil
+            guard isDatabaseUp else { return nil }
+            if areCommitsWaiting { return HealthMonitor.commitsReason }
+            let isHeard = identity?.isTrusted(at: .now) ?? true
+            return isHeard ? nil : HealthMonitor.heartbeatsReason
         }
     }
 
@@ -69,6 +74,9 @@ final class HealthMonitor: Sendable {
     private static let commitsReason = """
         commits do not finish: they wait for a synchronous standby (synchronous_standby_names)
         """
+    /// What is told of a database that answers and records no heartbeats, as one that refuses all
+    /// changes.
+    private static let heartbeatsReason = "the database refuses heartbeats; the log says why"
     /// What is told of a database that fails to store how attempts have ended.
     private static let failingReason = "the database fails to store results; its log says why"
     /// What is told of a database that fails to give out tasks.
@@ -120,8 +128,11 @@ final class HealthMonitor: Sendable {
         }
     }
 
-    /// Sets the engine, which is from now on asked about shortages and the database's clock.
-    func tell(of engine: TransferEngine) { state.withLock { $0.engine = engine } }
+    /// Sets the registration, which is from now on asked whether heartbeats are recorded, and the
+    /// engine, which is asked about shortages and the database's clock.
+    func tell(of identity: WorkerIdentity?, _ engine: TransferEngine?) {
+        state.withLock { ($0.identity, $0.engine) = (identity, engine) }
+    }
 
     /// Sets the question whether the database refuses changes because it has no space left.
     func asks(lacksSpace: @escaping @Sendable () -> Bool) {

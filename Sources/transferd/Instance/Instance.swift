@@ -12,6 +12,8 @@ import TransferWebhooks
 struct Instance: Sendable {
     /// The services in the order in which they must be started; they are stopped in reverse.
     let services: [any Service]
+    /// The registration; nil on an instance that holds neither tasks nor deliveries.
+    let identity: WorkerIdentity?
     /// The keeper of the registration, if there is one, until all services have stopped.
     let leaseKeeper: LeaseKeeper?
     /// The sender of messages about no event; origins and subscribers never share connections.
@@ -46,7 +48,7 @@ struct Instance: Sendable {
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
             // It sends only test messages, and is not to be reached through others.
             services = control.services
-            (leaseKeeper, engine, deliveries) = (nil, nil, nil)
+            (identity, leaseKeeper, engine, deliveries) = (nil, nil, nil, nil)
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
@@ -96,7 +98,7 @@ struct Instance: Sendable {
             runner,
             logger
         )
-        (services, engine) = (parts, runner)
+        (self.identity, services, engine) = (identity, parts, runner)
     }
 
     /// Returns a keeper of the lease, whose loss ends what `engine` runs.
@@ -201,13 +203,17 @@ extension WorkerStore {
         _ lock: InstanceLock?,
         _ roles: Set<InstanceRole>
     ) async throws(StoreError) -> WorkerIdentity {
-        WorkerIdentity(
+        // As with heartbeats: counted from before the database is asked.
+        let trustedUntil = ContinuousClock.now + settings.trustDuration
+        let identity = WorkerIdentity(
             incarnation: try await registerWorker(
                 name: settings.workerName,
                 leasesShards: roles.contains(.worker),
                 instanceLock: lock?.name
             )
         )
+        identity.trust(until: trustedUntil)
+        return identity
     }
 }
 

@@ -116,7 +116,7 @@ final class ServiceStart: Sendable {
             patience: patience,
             logger: logger
         )
-        if let engine = instance.engine { monitor.tell(of: engine) }
+        monitor.tell(of: instance.identity, instance.engine)
         metrics.tell(
             of: MetricsCollector.Parts(
                 fleet: FleetStore(database),

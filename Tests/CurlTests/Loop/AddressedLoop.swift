@@ -14,7 +14,7 @@ final class AddressedLoop: Sendable {
         driver = try MultiDriver(
             loop: loop,
             connectionsMax: 16,
-            keptMax: 16,
+            kept: KeptConnections(countMax: 16),
             names: CurlLoop.namePool(),
             certificateFile: nil
         )

@@ -1,8 +1,9 @@
-import Curl
 import FaultProxy
 import Synchronization
 import Testing
 import TransferTestSupport
+
+@testable import Curl
 
 /// Connections that are kept for later transfers, whosesoever they are.
 @Suite(.timeLimit(.minutes(5)))
@@ -60,6 +61,40 @@ struct CurlKeptConnectionTests {
         server.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright")
         #expect(await next.result?.code == nil)
         #expect(next.record.body == Array("right".utf8))
+    }
+
+    /// Otherwise those that origins have closed would stay until the next transfer.
+    @Test func aLoopWithoutTransfersEndsItsConnections() async throws {
+        let exchange = try Exchange()
+        let loop = try CurlLoop(
+            name: "curl-test",
+            connectionsMax: 4,
+            kept: KeptConnections(countMax: 5, timeMax: .milliseconds(50)),
+            names: CurlLoop.namePool()
+        )
+        defer { loop.stop() }
+        exchange.origin.when("/", .response(body: .text("right")))
+        let gate = OriginGate()
+        exchange.origin.when("/slow", OriginScript([.wait(gate)] + OriginScript.response().steps))
+        for round in 1...2 {
+            let answer = try await loop.fetch(exchange.request("/"), bodyMax: 10)
+            #expect(answer.body == Array("right".utf8))
+            #expect(!answer.summary.isConnectionReused)
+            await exchange.origin.log.wait { $0.connectionsOpen == 0 }
+            #expect(exchange.origin.log.now.connectionsAccepted == round)
+        }
+        // A transfer that takes longer than they are kept ends no other's connection.
+        let slow = RecordingSink()
+        loop.start(exchange.request("/slow"), sink: slow)
+        await exchange.origin.log.arrived(1, at: "/slow")
+        let turn = TurnWatch.interval + .milliseconds(100)
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < turn {
+            _ = try await loop.fetch(exchange.request("/"), bodyMax: 10)
+        }
+        #expect(exchange.origin.log.now.connectionsAccepted == 4)
+        gate.open()
+        #expect(await slow.result?.code == nil)
     }
 
     /// The origin ends each connection that it has kept as soon as the next request is there.

@@ -69,7 +69,12 @@ import TransferTestSupport
         gate.enter()
         defer { gate.leave() }
         names.run(for: hanging) { gate.wait() }
-        let loop = try CurlLoop(name: "names-test", connectionsMax: 8, keptMax: 8, names: names)
+        let loop = try CurlLoop(
+            name: "names-test",
+            connectionsMax: 8,
+            kept: KeptConnections(countMax: 8),
+            names: names
+        )
         defer { loop.stop() }
         let host = String(repeating: "a", count: 64) + ".test"
         let sinks = [RecordingSink(), RecordingSink()]
@@ -89,7 +94,12 @@ import TransferTestSupport
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         names.run(for: nil) { gate.wait() }
-        let loop = try CurlLoop(name: "names-test", connectionsMax: 8, keptMax: 8, names: names)
+        let loop = try CurlLoop(
+            name: "names-test",
+            connectionsMax: 8,
+            kept: KeptConnections(countMax: 8),
+            names: names
+        )
         defer { loop.stop() }
         let order = Mutex<[Int]>([])
         let (group, many, few) = (UUID(), UUID(), UUID())
@@ -114,7 +124,12 @@ import TransferTestSupport
         gate.enter()
         defer { gate.leave() }
         for _ in 0..<100 { names.run(for: group, part: hanging) { gate.wait() } }
-        let loop = try CurlLoop(name: "names-test", connectionsMax: 8, keptMax: 8, names: names)
+        let loop = try CurlLoop(
+            name: "names-test",
+            connectionsMax: 8,
+            kept: KeptConnections(countMax: 8),
+            names: names
+        )
         defer { loop.stop() }
         let host = String(repeating: "a", count: 64) + ".test"
         var request = CurlRequest(url: "http://\(host)/", egress: .everywhere)

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TransferHTTP
+import TransferModel
 
 @testable import transferd
 
@@ -31,6 +32,20 @@ import TransferHTTP
         #expect(monitor.isDatabaseFull)
         isFull.withLock { $0 = false }
         #expect(monitor.readiness == .ready)
+    }
+
+    @Test func isNotReadyWhileADatabaseThatAnswersRecordsNoHeartbeat() {
+        let monitor = HealthMonitor()
+        let identity = WorkerIdentity(incarnation: 1)
+        monitor.tell(of: identity, nil)
+        monitor.started()
+        #expect(monitor.readiness == .ready)
+        identity.trust(until: .now)
+        let reason = "the database refuses heartbeats; the log says why"
+        #expect(monitor.readiness == .notReady(reason: reason))
+        // Whoever is away refuses nothing.
+        monitor.failed("no connection")
+        #expect(monitor.readiness == .notReady(reason: "database away: no connection"))
     }
 
     @Test func isNotReadyAgainOnceItShutsDown() {

@@ -38,7 +38,7 @@ import TransferTestSupport
         let part = try PartFile(place, fence: claim.fence, in: container)
         #expect(fixture.files().count == 1)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
-        let proxy = try await FaultProxy.beforeDatabase()
+        let proxy = try await TestDatabase.current.proxy()
         let completer = AttemptCompleter(
             loop: try PollLoop(name: "completer"),
             stores: EngineStores(Database(pool: TestDatabase.current.pool(through: proxy.port))),
@@ -73,7 +73,7 @@ import TransferTestSupport
     @Test func aRegistrationThatNobodyHeardOfDoesNoHarm() async throws {
         let fixture = try await EngineFixture()
         let stores = fixture.stores
-        let proxy = try await FaultProxy.beforeDatabase()
+        let proxy = try await TestDatabase.current.proxy()
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.heartbeatInterval = .milliseconds(20)
         configuration.lease = .seconds(600)
@@ -139,7 +139,7 @@ import TransferTestSupport
         let whole = try await withTasks(20) {
             try await fixture.submit(fixture.origin.url("/whole"), to: EngineFixture.ephemeral)
         }
-        let proxy = try await FaultProxy.beforeDatabase()
+        let proxy = try await TestDatabase.current.proxy()
         let stores = Stores(
             Database(
                 pool: TestDatabase.current.pool(through: proxy.port, connectionsMax: 4)

@@ -96,7 +96,7 @@ import TransferTestSupport
     func aSchedulerWhoseAnswerIsLostDoesItOnce(moment: Moment) async throws {
         let fixture = try await EngineFixture()
         try await prepare(moment, fixture)
-        let proxy = try await FaultProxy.beforeDatabase()
+        let proxy = try await TestDatabase.current.proxy()
         defer { proxy.stop() }
         let stores = Stores(Database(pool: TestDatabase.current.pool(through: proxy.port)))
         await #expect(throws: (any Error).self) {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Postgres
 import Testing
+import TransferMetrics
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -119,19 +120,19 @@ import TransferWire
 
     @Test func aFloodOfRefusalsIsCounted() async throws {
         try await APIServer.run { server in
-            for index in 0..<(RefusalBudget.linesMax + 20) {
+            for index in 0..<(LineBudget.linesMax + 20) {
                 server.audit.add(refusal: AuditEntry(action: "GET", object: "\(index)"))
             }
             try await eventually("as many as the log has are recorded") {
                 let entries = try await server.stores.audit.entries(before: nil, limit: 1000)
-                return entries.count { $0.entry.action == "GET" } == RefusalBudget.linesMax
+                return entries.count { $0.entry.action == "GET" } == LineBudget.linesMax
             }
         }
     }
 
     @Test func aFloodWithoutAKeyHidesNoRefusalOfATenant() async throws {
         try await APIServer.run { server in
-            for index in 0..<(RefusalBudget.linesMax + 20) {
+            for index in 0..<(LineBudget.linesMax + 20) {
                 server.audit.add(refusal: AuditEntry(action: "GET", object: "\(index)"))
             }
             let reader = try await server.holder([.read])
@@ -151,14 +152,14 @@ import TransferWire
     @Test func aTenantReadsHowManyOfItsRefusalsAreNotRecorded() async throws {
         try await APIServer.run { server in
             for tenant in [server.first.id, server.second.id] {
-                for index in 0..<(RefusalBudget.linesMax + (tenant == server.first.id ? 20 : 0)) {
+                for index in 0..<(LineBudget.linesMax + (tenant == server.first.id ? 20 : 0)) {
                     server.audit.add(
                         refusal: AuditEntry(tenant: tenant, action: "GET", object: "\(index)")
                     )
                 }
             }
             // No refusal follows.
-            server.audit.endPeriods(at: .now + RefusalBudget.period)
+            server.audit.endPeriods(at: .now + LineBudget.period)
             func summaries(_ tenant: APIServer.Tenant) async throws -> [String] {
                 try await server.send("GET", "/v1/audit?limit=200", as: tenant).json(
                     Page<AuditEntryDocument>.self

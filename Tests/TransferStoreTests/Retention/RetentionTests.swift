@@ -275,6 +275,38 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_attempt") == 1)
     }
 
+    @Test func aTryThatIsRecordedBesideTheRemovalOfItsMessageGoesWithIt() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.subscribe()
+        try await fixture.submit(1)
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        _ = try await fixture.fail(claim, retryAfter: nil)
+        try await age(1, byDays: 31, fixture)
+        _ = try await fixture.stores.partitions.pruneDefaultPartition(
+            of: .events,
+            olderThan: Self.month
+        )
+        let recorder = try await TestDatabase.current.connection()
+        _ = try await recorder.execute("BEGIN")
+        _ = try await recorder.execute(
+            """
+            WITH log_row AS (UPDATE delivery_log SET state = state RETURNING id)
+            INSERT INTO delivery_attempt (
+                delivery_id, number, is_replay, attempted_at, duration_ms)
+            SELECT id, 2, true, now(), 1 FROM log_row
+            """
+        )
+        async let removed = fixture.stores.retention.pruneDeliveryLog(
+            olderThan: .seconds(-60),
+            after: nil
+        )
+        try await fixture.eventuallyWaits(for: recorder)
+        _ = try await recorder.execute("COMMIT")
+        await recorder.close()
+        #expect(try await removed.removed == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_attempt") == 0)
+    }
+
     @Test func sweepsGoThroughATableInBatches() async throws {
         let fixture = try await StoreFixture()
         _ = try await fixture.aside.execute(

@@ -1,3 +1,4 @@
+import FaultProxy
 import Logging
 import Postgres
 import Synchronization
@@ -19,11 +20,13 @@ import TransferTestSupport
         func forget() { all.withLock { $0 = [] } }
 
         func relay(
+            checkInterval: Duration = SignalRelay.checkIntervalDefault,
             logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             _ connect: @escaping @Sendable () async throws(PostgresError) -> Connection
         ) -> SignalRelay {
             SignalRelay(
                 channel: TestDatabase.current.schema,
+                checkInterval: checkInterval,
                 logger: logger,
                 connect: { [self] () async throws(PostgresError) in
                     connects.withLock { $0 += 1 }
@@ -169,6 +172,29 @@ import TransferTestSupport
             #expect(first.connectCount == 1)
             group.cancelAll()
         }
+    }
+
+    /// Otherwise it would hear nothing until it has something to say.
+    @Test func comesBackWhenItsConnectionIsSilent() async throws {
+        let instance = Instance()
+        let database = TestDatabase.current
+        let proxy = try await database.proxy()
+        let relay = instance.relay(checkInterval: .milliseconds(20)) {
+            () async throws(PostgresError) in
+            try await database.connection(through: proxy.port) {
+                $0.queryDeadline = .milliseconds(500)
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await relay.run() }
+            try await eventually("it is connected") { relay.isConnected }
+            proxy.silenceConnections()
+            try await eventually("it connects again") {
+                relay.isConnected && instance.heard.count == 2
+            }
+            group.cancelAll()
+        }
+        proxy.stop()
     }
 
     @Test func whatIsToldLastIsSentBeforeItStops() async throws {

@@ -74,7 +74,7 @@ import TransferTestSupport
 
     @Test func onlyWhoseTasksItConcernsReadsOfIt() async throws {
         let fixture = try await StoreFixture()
-        let other = TenantID(UUID())
+        let other = try await Self.otherTenant(fixture)
         try await fixture.stores.hosts.record([
             change(6, 3, tenants: [fixture.tenant]),
             change(
@@ -171,7 +171,7 @@ import TransferTestSupport
     /// Otherwise whoever has tasks for many addresses fills the table, and all read it.
     @Test func aTenantWithManyHostsLeavesNoTraceOfMore() async throws {
         let fixture = try await StoreFixture()
-        let other = TenantID(UUID())
+        let other = try await Self.otherTenant(fixture)
         try await Self.fill(fixture, hosts: 999)
         let (last, shared) = (HostKey(rawValue: 5000), HostKey(rawValue: 5001))
         let (surplus, known) = (HostKey(rawValue: 5002), HostKey(rawValue: 7))
@@ -227,6 +227,23 @@ import TransferTestSupport
         await other.close()
         #expect(try await removed == 1)
         #expect(try await fixture.count("SELECT count(*) AS count FROM host") == 501)
+    }
+
+    private static func otherTenant(_ fixture: StoreFixture) async throws -> TenantID {
+        try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(id: "other", secretSHA256: Array(repeating: 1, count: 32), name: "other"),
+            tenantName: "other"
+        )
+    }
+
+    @Test func ofARemovedTenantNoHostIsRemembered() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await Self.otherTenant(fixture)
+        _ = try await fixture.stores.ownerRemovals.beginTenantRemoval(named: "other")
+        // Its last transfers end while it is being removed.
+        try await fixture.stores.hosts.record([change(6, 3, tenants: [other, fixture.tenant])])
+        #expect(try await fixture.stores.hosts.host(Self.hostKey, tenant: fixture.tenant) != nil)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM host_tenant") == 1)
     }
 
     /// Stores hosts of the fixture's tenant, the newest first.

@@ -1,4 +1,5 @@
 package import PollLoop
+package import FaultProxy
 import Foundation
 package import Postgres
 import Synchronization
@@ -72,13 +73,8 @@ package final class TestDatabase: Sendable {
     /// Makes a pool that leads through a proxy on 127.0.0.1, by default with one connection; it is
     /// closed after the test.
     package func pool(through port: UInt16, connectionsMax: Int = 1) -> ConnectionPool {
-        var configuration = ConnectionConfiguration(
-            ofTestsTo: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
-        )
-        configuration.searchPath = self.configuration.searchPath
-        configuration.applicationName = schema
         let pool = ConnectionPool(
-            configuration: configuration,
+            configuration: configuration(through: port),
             connectionsMax: connectionsMax,
             waitTimeout: .seconds(60),
             loop: loop
@@ -87,11 +83,35 @@ package final class TestDatabase: Sendable {
         return pool
     }
 
-    /// Opens a connection that is closed after the test.
+    private func configuration(through port: UInt16) -> ConnectionConfiguration {
+        var configuration = ConnectionConfiguration(
+            ofTestsTo: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
+        )
+        configuration.searchPath = self.configuration.searchPath
+        configuration.applicationName = schema
+        return configuration
+    }
+
+    /// Starts a proxy in front of the server.
+    package func proxy() async throws -> FaultProxy {
+        let connection = try await connection()
+        let rows = try await connection.execute(
+            """
+            SELECT btrim(current_setting('unix_socket_directories'), '"') || '/.s.PGSQL.'
+                || current_setting('port') AS path
+            """
+        )
+        await connection.close()
+        return try FaultProxy(to: .socket(try rows[0].decode("path")))
+    }
+
+    /// Opens a connection that leads through a proxy on 127.0.0.1, if there is a port, and is
+    /// closed after the test.
     package func connection(
+        through port: UInt16? = nil,
         _ change: (inout ConnectionConfiguration) -> Void = { _ in }
     ) async throws(PostgresError) -> Connection {
-        var configuration = configuration
+        var configuration = port.map { self.configuration(through: $0) } ?? configuration
         change(&configuration)
         let connection = try await Connection.open(configuration, on: loop)
         connections.withLock { $0.append(connection) }

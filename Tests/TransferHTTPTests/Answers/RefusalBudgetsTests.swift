@@ -1,32 +1,24 @@
 import Foundation
 import Logging
 import Testing
+import TransferMetrics
 import TransferModel
 import TransferTestSupport
 
 @testable import TransferHTTP
 
-@Suite(.timeLimit(.minutes(2))) struct RefusalBudgetTests {
+@Suite(.timeLimit(.minutes(2))) struct RefusalBudgetsTests {
     private let start = ContinuousClock.now
-
-    @Test func aFloodIsCountedAndToldOfOnce() {
-        var budget = RefusalBudget()
-        for _ in 0..<RefusalBudget.linesMax { #expect(budget.take(at: start) == 0) }
-        let end = start + RefusalBudget.period
-        for _ in 0..<7 { #expect(budget.take(at: end - .nanoseconds(1)) == nil) }
-        #expect(budget.take(at: end) == 7)
-        #expect(budget.take(at: end) == 0)
-    }
 
     @Test func failuresAreCountedByTheirStatus() {
         let log = RecordingLog()
         let errors = ServerErrorLog(log.logger)
         for _ in 0..<1000 { errors.add(status: 503, ["status": "503"], at: start) }
-        #expect(log.lines.count == RefusalBudget.linesMax)
+        #expect(log.lines.count == LineBudget.linesMax)
         // A defect is not hidden by an outage.
         errors.add(status: 500, ["status": "500"], at: start)
         #expect(log.lines.last == "error request failed status=500")
-        errors.add(status: 503, ["status": "503"], at: start + RefusalBudget.period)
+        errors.add(status: 503, ["status": "503"], at: start + LineBudget.period)
         #expect(log.lines.last == "error request failed status=503 unwritten_before=900")
     }
 
@@ -58,9 +50,9 @@ import TransferTestSupport
                 #expect(answered == 503)
             }
             // On a machine so slow that it takes several periods, each has its lines.
-            let periods = Int((.now - begin) / RefusalBudget.period) + 1
+            let periods = Int((.now - begin) / LineBudget.period) + 1
             let written = errors()
-            #expect(written <= periods * RefusalBudget.linesMax)
+            #expect(written <= periods * LineBudget.linesMax)
         }
     }
 
@@ -70,13 +62,13 @@ import TransferTestSupport
         func isWritten(_ tenant: TenantID?) -> Bool {
             budgets.take(for: tenant, at: start) != nil
         }
-        for _ in 0..<RefusalBudget.linesMax {
+        for _ in 0..<LineBudget.linesMax {
             let areWritten = [isWritten(nil), isWritten(loud)]
             #expect(areWritten == [true, true])
         }
         let further = [loud, loud, loud, nil, quiet].map(isWritten)
         #expect(further == [false, false, false, false, true])
-        let end = start + RefusalBudget.period
+        let end = start + LineBudget.period
         let line = budgets.take(for: loud, at: end)
         #expect(line?.unwritten == 3 && line?.tenant == loud)
         let ended = budgets.takeEnded(at: end)
@@ -89,11 +81,11 @@ import TransferTestSupport
         for _ in 0..<RefusalBudgets.countMax {
             _ = budgets.take(for: TenantID(.version7()), at: start)
         }
-        let late = (0...RefusalBudget.linesMax).map { _ in TenantID(.version7()) }
+        let late = (0...LineBudget.linesMax).map { _ in TenantID(.version7()) }
         let written = late.filter { budgets.take(for: $0, at: start) != nil }
         #expect(written == Array(late.dropLast()))
         // The next period has room, and nothing is lost of the count.
-        let end = start + RefusalBudget.period
+        let end = start + LineBudget.period
         let line = budgets.take(for: late.last, at: end)
         #expect(line?.tenant == late.last)
         let ended = budgets.takeEnded(at: end)
@@ -104,7 +96,7 @@ import TransferTestSupport
         let log = RecordingLog()
         try await APIServer.run(logger: log.logger) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<RefusalBudget.linesMax + 20 {
+                for _ in 0..<LineBudget.linesMax + 20 {
                     group.addTask { _ = try await server.sendPlain("GET", "/v1/tenant") }
                 }
                 try await group.waitForAll()
@@ -112,15 +104,6 @@ import TransferTestSupport
             let reader = try await server.holder([.read])
             #expect(try await server.send("GET", "/v1/keys", as: reader).status == 403)
             #expect(log.lines.contains { $0.hasPrefix("notice request refused code=insufficient") })
-        }
-    }
-
-    @Test func eachPeriodHasItsLines() {
-        var budget = RefusalBudget()
-        for period in 0..<3 {
-            let now = start + RefusalBudget.period * period
-            let written = (0..<500).filter { _ in budget.take(at: now) != nil }
-            #expect(written.count == RefusalBudget.linesMax)
         }
     }
 }

@@ -1,27 +1,29 @@
-/// How many refusals, or failures, are written to the log; the others are counted.
-struct RefusalBudget {
+/// How many lines of a kind are written to the log; the others are counted.
+package struct LineBudget: Sendable {
     /// The lines in one ``period``.
-    static let linesMax = 100
-    static let period: Duration = .seconds(10)
+    package static let linesMax = 100
+    package static let period: Duration = .seconds(10)
 
     private var since: ContinuousClock.Instant?
     private var lines = 0
     /// The number of those that were not written and not told of.
-    private(set) var unwritten = 0
+    package private(set) var unwritten = 0
+
+    package init() {}
 
     /// Returns whether the next line begins a new period.
-    func isOver(at now: ContinuousClock.Instant) -> Bool {
+    package func isOver(at now: ContinuousClock.Instant) -> Bool {
         since.map { now - $0 >= Self.period } ?? true
     }
 
     /// Adds others that were not written.
-    mutating func add(unwritten count: Int) { unwritten += count }
+    package mutating func add(unwritten count: Int) { unwritten += count }
 
     /// Takes a line.
     ///
     /// - Returns: the number of those before it that were not written and not told of; nil if
     ///   this one is not to be written.
-    mutating func take(at now: ContinuousClock.Instant) -> Int? {
+    package mutating func take(at now: ContinuousClock.Instant) -> Int? {
         if isOver(at: now) {
             since = now
             lines = 0
