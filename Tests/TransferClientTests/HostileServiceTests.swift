@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 import Testing
-import TransferClient
 import TransferTestSupport
 import TransferWire
+
+@testable import TransferClient
 
 /// Whatever a service answers, or a program asks for, a client goes on or throws: no number is too
 /// large for it.
@@ -60,6 +61,25 @@ import TransferWire
 
     private static let receipt =
         #"{"id":"0","kind":"download","session_identifier":"s","state":"queued","location":"/"}"#
+
+    /// The tasks that are resumed later may have no such fault.
+    @Test(arguments: [ProblemDetails.Code.internalError, .queueFull])
+    func oneSubmissionThatFailsHoldsUpNoOthers(_ code: ProblemDetails.Code) async throws {
+        let service = FakeService()
+        let count = Atomic(0)
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            guard request.method == "POST" else { return try await service.transport.send(request) }
+            count.wrappingAdd(1, ordering: .relaxed)
+            return .problem(code)
+        }
+        let session = session(service, transport)
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        let error = await #expect(throws: TransferError.self) { try await task.result() }
+        #expect(error?.problem?.code == code)
+        #expect(count.load(ordering: .relaxed) == 4)
+        try await session.close()
+    }
 
     @Test func sendsNothingFromBeforeTheStartOfAFile() async throws {
         let service = FakeService()
@@ -150,6 +170,66 @@ import TransferWire
         #expect(error?.message == "/nofile cannot be read: No such file or directory")
         #expect(toldBefore.withLock { $0 } == [])
         try await session.close()
+    }
+
+    /// Resumes an upload, and returns once its file is being sent to a service that takes it when
+    /// `gate` is open.
+    private func heldUpload(
+        _ service: FakeService,
+        _ folder: TestFolder,
+        until gate: Signal,
+        seeing cancellations: Signal
+    ) async throws -> TransferTask {
+        try folder.write("abc", to: "file")
+        let isSending = Signal()
+        let transport = ScriptedTransport { request throws(TransportFailure) in
+            switch request.target {
+            case "/v1/tasks/0/body":
+                isSending.fire()
+                await gate.wait()
+                return TransportResponse(200, [FakeService.task("0")])
+            case "/v1/tasks/0/cancel":
+                cancellations.fire()
+                return TransportResponse(200, [FakeService.task("0", state: "cancelled")])
+            default: return try await service.transport.send(request)
+            }
+        }
+        let session = session(service, transport)
+        let task = session.uploadTask(
+            with: TransferRequest(url: "a"),
+            fromFile: URL(filePath: "\(folder.path)/file")
+        )
+        task.resume()
+        await isSending.wait()
+        try await session.submitter.awaitAnswers()
+        return task
+    }
+
+    /// Nobody else can send them, and the program may exit.
+    @Test func closesOnceTheFilesOfItsUploadsAreSent() async throws {
+        let (service, gate) = (FakeService(), Signal())
+        let folder = try TestFolder("upload")
+        let task = try await heldUpload(service, folder, until: gate, seeing: Signal())
+        let close = Task { try await task.session.close() }
+        close.cancel()
+        let error = await #expect(throws: TransferError.self) { try await close.value }
+        #expect(error?.code == .cancelled)
+        #expect(task.state == .running && task.serviceState == "queued")
+        gate.fire()
+        try await task.session.close()
+        #expect(task.serviceState == "running")
+    }
+
+    @Test func sendsNoFileOfATaskThatWasCancelled() async throws {
+        let (service, isCancelled) = (FakeService(), Signal())
+        let folder = try TestFolder("upload")
+        let task = try await heldUpload(service, folder, until: Signal(), seeing: isCancelled)
+        try await task.cancel()
+        await isCancelled.wait()
+        // It would wait for the file.
+        try await task.session.close()
+        let end = await #expect(throws: TransferError.self) { try await task.result() }
+        #expect(end?.code == .cancelled)
     }
 
     @Test func pausesHoweverShortAPauseTheServiceAsksFor() async throws {

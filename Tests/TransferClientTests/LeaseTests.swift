@@ -54,11 +54,13 @@ import TransferWire
         _ listener: Listener? = nil,
         for duration: Duration = .seconds(60),
         owner: String? = nil,
+        submittingFor patience: Duration = .seconds(60),
         _ respond: @escaping FakeService.Respond
     ) -> TransferSession {
         var configuration = TransferSessionConfiguration.background(withIdentifier: "s")
         configuration.leaseDuration = duration
         configuration.owner = owner
+        configuration.timeoutIntervalForSubmission = patience
         return TransferSession(
             configuration: configuration,
             service: fake.service(answering: respond),
@@ -293,7 +295,7 @@ import TransferWire
     @Test func aLeaseOfALostResponseIsNotUsedAgain() async throws {
         let fake = FakeService()
         let tokens = Mutex<[String]>([])
-        let session = session(fake, owner: "pod-7") { request in
+        let session = session(fake, owner: "pod-7", submittingFor: .zero) { request in
             guard request.target == "/v1/sessions/s/tasks" else { return nil }
             tokens.withLock { $0.append(request.header("Lease-Token") ?? "") }
             guard request.text.contains("lost") else { return nil }
@@ -309,6 +311,28 @@ import TransferWire
         let seen = tokens.withLock { $0 }
         #expect(seen.count == 5 && Set(seen.dropLast()).count == 1)
         #expect(seen.first != seen.last)
+        try await session.close()
+    }
+
+    /// It waits for a submission, before which nobody knows which handles are to be made.
+    @Test func givesBackWhatACancelledReconnectionHasFound() async throws {
+        let (fake, renewals, returned) = (FakeService(), Count(), Signal())
+        fake.holdsReceipts.withLock { $0 = true }
+        let session = session(fake, for: .seconds(1)) { request in
+            if request.method == "DELETE", request.target == Self.lease { returned.fire() }
+            guard request.method == "PATCH" else { return nil }
+            renewals.add()
+            return Self.renewed(2)
+        }
+        session.downloadTask(with: "a").resume()
+        await fake.receiptsAreHeld()
+        let caller = Task { try await session.reconnect() }
+        await renewals.reaches(more: 1)
+        caller.cancel()
+        let error = await #expect(throws: TransferError.self) { try await caller.value }
+        #expect(error?.code == .cancelled)
+        await returned.wait()
+        fake.releaseReceipts()
         try await session.close()
     }
 

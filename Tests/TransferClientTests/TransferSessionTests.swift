@@ -278,6 +278,107 @@ import TransferWire
         #expect(!fields.contains { $0.hasPrefix("Lease") })
     }
 
+    /// Returns a session whose service responds as `respond` says, and like `fake` to all else.
+    private func session(
+        of fake: FakeService,
+        _ respond: @escaping FakeService.Respond
+    ) -> TransferSession {
+        TransferSession(
+            configuration: .background(withIdentifier: "s"),
+            service: fake.service(answering: respond),
+            delegate: fake
+        )
+    }
+
+    /// Longer than any other call is repeated.
+    @Test func submitsWithTheSameKeyUntilTheServiceIsBack() async throws {
+        let fake = FakeService()
+        let creations = Atomic(0)
+        let keys = Mutex<[String?]>([])
+        let session = session(of: fake) { request in
+            switch (request.method, request.target) {
+            case ("PUT", _):
+                let count = creations.wrappingAdd(1, ordering: .relaxed).newValue
+                return count <= 10 ? TransportResponse(502) : nil
+            case ("POST", "/v1/sessions/s/tasks"):
+                let count = keys.withLock { keys in
+                    keys.append(request.header("Idempotency-Key"))
+                    return keys.count
+                }
+                return count <= 10 ? TransportResponse.problem(.unavailable) : nil
+            default: return nil
+            }
+        }
+        let task = session.downloadTask(with: "a")
+        task.resume()
+        fake.finish(count: 1)
+        _ = try await task.result()
+        let seen = keys.withLock { $0 }
+        #expect(seen.count == 11 && Set(seen).count == 1 && seen[0] != nil)
+        try await session.close()
+    }
+
+    @Test func cancelsWhatHasNoReceiptYet() async throws {
+        let fake = FakeService()
+        let submissions = Atomic(0)
+        let session = session(of: fake) { request in
+            switch request.target {
+            case "/v1/sessions/s/tasks":
+                submissions.wrappingAdd(1, ordering: .relaxed)
+                return nil
+            case "/v1/tasks/0/cancel":
+                return TransportResponse(200, [FakeService.task("0", state: "cancelled")])
+            default: return nil
+            }
+        }
+        let sent = await heldTask(of: session, fake)
+        let waiting = session.downloadTask(with: "http://origin/second")
+        waiting.resume()
+        try await waiting.cancel()
+        #expect(waiting.state == .completed && waiting.error?.code == .cancelled)
+        await fake.delegateIsTold("failed: cancelled: The task was cancelled.")
+        let caller = Task { try await sent.cancel() }
+        caller.cancel()
+        let error = await #expect(throws: TransferError.self) { try await caller.value }
+        #expect(error?.code == .cancelled && sent.state == .running)
+        async let cancellation: Void = sent.cancel()
+        fake.releaseReceipts()
+        try await cancellation
+        #expect(sent.state == .completed && sent.error?.code == .cancelled)
+        try await session.close()
+        #expect(submissions.load(ordering: .relaxed) == 1)
+    }
+
+    /// The creation of the session belongs to all calls, and is not answered.
+    @Test func everyCallEndsWithItsCaller() async throws {
+        let (asked, gate) = (Signal(), Signal())
+        let session = session(of: FakeService()) { request in
+            guard request.method == "PUT" else { return nil }
+            asked.fire()
+            await gate.wait()
+            return nil
+        }
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await session.reconnect() },
+            { _ = try await session.allTasks },
+            { try await session.finishTasksAndInvalidate() },
+            { try await session.invalidateAndCancel() },
+            {
+                session.downloadTask(with: "a").resume()
+                try await session.close()
+            },
+        ]
+        for call in calls {
+            let caller = Task { try await call() }
+            await asked.wait()
+            caller.cancel()
+            let error = await #expect(throws: TransferError.self) { try await caller.value }
+            #expect(error?.code == .cancelled)
+        }
+        gate.fire()
+        try await session.close()
+    }
+
     @Test func aWaitThatIsCancelledLeavesTheTaskAlone() async throws {
         let service = FakeService()
         let session = session(service)

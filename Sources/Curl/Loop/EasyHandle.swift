@@ -28,9 +28,14 @@ import CCurl
     }
 
     /// Clears all options and lists, but keeps what makes a handle quick to use again.
-    func reset() {
+    ///
+    /// - Returns: whether it can be used again. A handle that never got as far as a connection, or
+    ///   shared one with transfers that go on, still has its buffer, and libcurl 7.88 then refuses
+    ///   `CURLOPT_BUFFERSIZE`.
+    func reset() -> Bool {
         unsafe curl_easy_reset(raw)
         freeLists()
+        return unsafe ccurl_set_long(raw, CURLOPT_BUFFERSIZE, Self.receiveBufferBytes) == CURLE_OK
     }
 
     private func freeLists() {

@@ -349,10 +349,9 @@ import Foundation
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
         transfer.releaseConnection(after: reason)
-        // A handle that never got as far as a connection, for example without an address, still has
-        // its buffer and is of no use: with a buffer, libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
-        if result == CURLE_OK, !transfer.easy.hasCookies, idleHandles.count < Self.idleHandlesMax {
+        if result == CURLE_OK, !transfer.easy.hasCookies, idleHandles.count < Self.idleHandlesMax,
             transfer.easy.reset()
+        {
             idleHandles.append(transfer.easy)
         }
         transfer.sink.finish(outcome)

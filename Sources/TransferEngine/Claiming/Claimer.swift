@@ -70,8 +70,10 @@ struct Claimer {
         _ pace: inout ClaimPace
     ) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
+        queue.name(signal.takeHosts())
         if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
+        try await look(at: queue.takeHosts())
         let end = ContinuousClock.now + Self.fillMax
         // Once there is enough again, the loop is woken.
         while !Task.isCancelled, shortages.isNone {
@@ -163,6 +165,16 @@ struct Claimer {
         // Flows that found no room are looked for again.
         if !isComplete { queue.isStale = true }
         return !flows.isEmpty
+    }
+
+    /// Looks for flows at these hosts.
+    private func look(at hosts: Set<HostKey>) async throws(StoreError) {
+        let hostKeys = fairShare.with { share in
+            hosts.filter { share.shards.contains($0.shard) }.map(\.rawValue).sorted()
+        }
+        guard !hostKeys.isEmpty else { return }
+        let flows = try await store.waitingFlows(in: hostKeys.map { $0...$0 })
+        _ = fairShare.with { $0.note(flows.filter(\.mayBegin)) }
     }
 }
 

@@ -23,6 +23,8 @@ struct QueueScan {
     var isPolled = false
     /// The last flow found by a look that did not reach the end.
     private(set) var position: Flow?
+    /// The hosts that were named since the last look that found everything.
+    private var hosts: Set<HostKey> = []
     /// How long the latest looks took.
     ///
     /// On a busy machine most of them also waited for a processor, for which nobody has to rest.
@@ -44,6 +46,19 @@ struct QueueScan {
         return restsUntil - now
     }
 
+    /// Adds hosts at which there may be new flows.
+    mutating func name(_ hosts: Set<HostKey>) {
+        for host in hosts where self.hosts.count < Signal.hostsMax { self.hosts.insert(host) }
+    }
+
+    /// Returns the hosts to look at because a look at everything takes several, and may come by them
+    /// only after minutes.
+    mutating func takeHosts() -> Set<HostKey> {
+        guard position != nil else { return [] }
+        defer { hosts = [] }
+        return hosts
+    }
+
     /// Records a look; `last` is the last flow found, unless there were no more.
     mutating func looked(
         from begin: ContinuousClock.Instant,
@@ -54,6 +69,7 @@ struct QueueScan {
         if position == nil {
             isStale = false
             isPolled = false
+            if last == nil { hosts = [] }
         }
         position = last
         isWakePlanned = false

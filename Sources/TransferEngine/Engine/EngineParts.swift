@@ -20,7 +20,7 @@ struct EngineParts {
     let pace: ClaimPace
     let logger: Logger
     let onEvents: @Sendable () -> Void
-    let onWork: @Sendable () -> Void
+    let onWork: @Sendable (Set<HostKey>) -> Void
     let fairShare: SharedFairShare
     let active: ActiveAttempts
     let completer: AttemptCompleter
@@ -43,7 +43,7 @@ struct EngineParts {
         pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
-        onWork: @escaping @Sendable () -> Void
+        onWork: @escaping @Sendable (Set<HostKey>) -> Void
     ) throws {
         self.stores = stores
         self.lifeline = lifeline
@@ -74,7 +74,7 @@ struct EngineParts {
             logger: logger,
             onEnded: { isAnyBackInQueue in
                 fairShare.stored(isAnyBackInQueue: isAnyBackInQueue, queue)
-                if isAnyBackInQueue { onWork() }
+                if isAnyBackInQueue { onWork([]) }
                 onEvents()
             }
         )
@@ -108,9 +108,9 @@ struct EngineParts {
             clock: SharedDatabaseClock(patience: configuration.lease),
             removalClock: removals.clock,
             logger: logger,
-            onRunnable: { [queue, onWork] in
-                queue.added()
-                onWork()
+            onRunnable: { [queue, onWork] hosts in
+                queue.added(at: hosts)
+                onWork(hosts)
             },
             onEvents: onEvents
         )

@@ -92,7 +92,7 @@ extension TransferEngine {
                 let continued = try await stores.answers.continueAnswered()
                 if continued > 0 {
                     onEvents()
-                    promoter.onRunnable()
+                    promoter.onRunnable([])
                 }
                 return Chore.Next(isMore: continued > 0)
             },
@@ -108,7 +108,7 @@ extension TransferEngine {
                 if failed > 0 {
                     onEvents()
                     // Some may continue, because they were answered.
-                    promoter.onRunnable()
+                    promoter.onRunnable([])
                 }
                 return Chore.Next(isMore: failed >= QuestionStore.unansweredMax)
             },
@@ -164,7 +164,7 @@ extension TransferEngine {
             operation throws(StoreError) in
             let isMore = try await advance(operation)
             onEvents()
-            promoter.onRunnable()
+            promoter.onRunnable([])
             return isMore
         }
         return Chore.Next(isMore: pages > 0)

@@ -31,7 +31,7 @@ package struct TransferEngine: Service {
     private let fairShare: SharedFairShare
     private let controlWatcher: ControlWatcher
     private let shortageWatcher: ShortageWatcher
-    private let onWork: @Sendable () -> Void
+    private let onWork: @Sendable (Set<HostKey>) -> Void
     /// The signal that wakes the claimer.
     private let queue = QueueSignal()
     /// The signal that wakes the watch over running attempts.
@@ -75,7 +75,7 @@ package struct TransferEngine: Service {
         pace: ClaimPace,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void,
-        onWork: @escaping @Sendable () -> Void = {}
+        onWork: @escaping @Sendable (Set<HostKey>) -> Void = { _ in }
     ) throws {
         self.stores = stores
         self.configuration = configuration
@@ -142,9 +142,9 @@ package struct TransferEngine: Service {
         wake(for: [.work, .control, .timers])
     }
 
-    /// Looks for what the signals announce.
-    package func wake(for signals: Set<Signal>) {
-        if signals.contains(.work) { queue.added() }
+    /// Looks for what the signals announce, and first at `hosts` for work.
+    package func wake(for signals: Set<Signal>, at hosts: Set<HostKey> = []) {
+        if signals.contains(.work) { queue.added(at: hosts) }
         if signals.contains(.control) { controls.signal() }
         if signals.contains(.timers) { timers.signal() }
     }
@@ -181,7 +181,7 @@ package struct TransferEngine: Service {
             }
             await giveBack()
             await shards.release()
-            onWork()
+            onWork([])
             await finishRefreshes()
             group.cancelAll()
         }

@@ -73,12 +73,13 @@ struct HostReporter {
 
     /// Makes tasks runnable that waited for hosts which have been reached, page by page.
     ///
-    /// - Parameter onRunnable: called after each page.
+    /// - Parameter onRunnable: called after each page, with some of the hosts.
     /// - Throws: ``StoreError`` when the database does not answer.
-    func releaseReached(onRunnable: () -> Void) async throws(StoreError) {
+    func releaseReached(onRunnable: (Set<HostKey>) -> Void) async throws(StoreError) {
         let hosts = reachability.takeOpened()
         guard !hosts.isEmpty else { return }
-        while try await queue.release(hostKeys: hosts) > 0 { onRunnable() }
+        let named = Set(hosts.prefix(Signal.hostsMax))
+        while try await queue.release(hostKeys: hosts) > 0 { onRunnable(named) }
     }
 }
 

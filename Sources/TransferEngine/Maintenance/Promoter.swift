@@ -10,8 +10,8 @@ struct Promoter {
     /// The same clock for those who remove what is old.
     let removalClock: SharedDatabaseClock
     let logger: Logger
-    /// Called when tasks have become runnable.
-    let onRunnable: @Sendable () -> Void
+    /// Called when tasks have become runnable, with their hosts as far as known.
+    let onRunnable: @Sendable (Set<HostKey>) -> Void
     /// Called when events were committed.
     let onEvents: @Sendable () -> Void
 
@@ -32,7 +32,7 @@ struct Promoter {
                 metadata: ["for": "\(Removals.clockPatience)"]
             )
         }
-        if promotion.promoted > 0 { onRunnable() }
+        if promotion.promoted > 0 { onRunnable(promotion.hosts) }
         if promotion.asked > 0 { onEvents() }
         return .after(min(promotion.next ?? tick, tick))
     }

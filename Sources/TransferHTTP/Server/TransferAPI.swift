@@ -31,7 +31,7 @@ package struct TransferAPI: Sendable {
     private let readers: EventReaderBounds
     let connections: ConnectionRegistry
     private let counters: RequestCounters
-    private let tell: @Sendable (Set<Signal>) -> Void
+    private let tellOfWork: @Sendable (Set<Signal>, Set<HostKey>) -> Void
     private let hasNetwork: @Sendable () -> Bool?
     private let sendTest: @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
@@ -57,7 +57,8 @@ package struct TransferAPI: Sendable {
     ///   - connections: those of the server that answers, with their bounds.
     ///   - presence: told which tenants have requests.
     ///   - counters: count the requests.
-    ///   - tell: called after a commit with what it may have left to look at.
+    ///   - tell: called after a commit with what it may have left to look at, and at which hosts it
+    ///     may have left work, as far as known.
     ///   - hasNetwork: whether the network can be reached; nil if this instance does not know.
     ///   - sendTest: sends a test message to the endpoint of a tenant's subscription.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
@@ -78,7 +79,7 @@ package struct TransferAPI: Sendable {
         connections: ConnectionRegistry = ConnectionRegistry(),
         presence: TenantPresence,
         counters: RequestCounters = RequestCounters(),
-        tell: @escaping @Sendable (Set<Signal>) -> Void,
+        tell: @escaping @Sendable (Set<Signal>, Set<HostKey>) -> Void,
         hasNetwork: @escaping @Sendable () -> Bool? = { true },
         sendTest:
             @escaping @Sendable (SubscriptionID, Endpoint, TenantID) async -> DeliveryAttempt,
@@ -105,13 +106,17 @@ package struct TransferAPI: Sendable {
         self.connections = connections
         self.presence = presence
         self.counters = counters
-        self.tell = tell
+        tellOfWork = tell
         self.hasNetwork = hasNetwork
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.page = page
         self.audit = audit
         self.logger = logger
+    }
+
+    private var tell: @Sendable (Set<Signal>) -> Void {
+        { [tellOfWork] signals in tellOfWork(signals, []) }
     }
 
     /// Returns all routes, as `openapi.yaml` describes them.
@@ -140,7 +145,7 @@ package struct TransferAPI: Sendable {
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             connectionsPerHost: connectionsPerHost,
             container: container,
-            tell: tell
+            tell: tellOfWork
         ).add(to: router)
         TaskListRoutes(stores: stores).add(to: router)
         EndedTaskRoutes(

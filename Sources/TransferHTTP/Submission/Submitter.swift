@@ -8,7 +8,7 @@ import TransferWire
 struct Submitter: Sendable {
     let stores: APIStores
     let container: Container
-    let tell: @Sendable (Set<Signal>) -> Void
+    let tell: @Sendable (Set<Signal>, Set<HostKey>) -> Void
 
     /// Stores all of `submissions` or none, with `answer` for a repetition of the request, and
     /// returns it or an earlier answer.
@@ -47,7 +47,7 @@ struct Submitter: Sendable {
         }
         switch result {
         case .accepted(_, let signals):
-            tell(signals)
+            tell(signals, Set(submissions.lazy.map(\.hostKey).prefix(Signal.hostsMax)))
             return answer
         case .unknownSession: throw try await stores.clients.noSession(at: session)
         case .sessionFinishing:

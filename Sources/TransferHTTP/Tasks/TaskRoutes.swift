@@ -16,7 +16,7 @@ struct TaskRoutes: Sendable {
     /// The most connections to a host of which nothing else is known.
     let connectionsPerHost: Int
     let container: Container
-    let tell: @Sendable (Set<Signal>) -> Void
+    let tell: @Sendable (Set<Signal>, Set<HostKey>) -> Void
 
     private var submitter: Submitter {
         Submitter(stores: stores, container: container, tell: tell)
@@ -186,7 +186,7 @@ struct TaskRoutes: Sendable {
         )
         switch result {
         case .changed(let task):
-            tell(.ofTasks)
+            tell(.ofTasks, [])
             return try .json(TaskDocument(task), revision: task.revision)
         case .conditionFailed: throw Problem(.preconditionFailed)
         case .ended(let task):
@@ -206,7 +206,7 @@ struct TaskRoutes: Sendable {
             producing: resumeData
         )
         guard let task else { throw Problem(.unknownTask) }
-        tell(.ofTasks)
+        tell(.ofTasks, [])
         var document = TaskDocument(task)
         if let resumeData, try await stores.control.hasResumeData(resumeData) {
             document.resumeData = resumeData.description
@@ -217,7 +217,7 @@ struct TaskRoutes: Sendable {
     func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         switch try await stores.control.suspendTask(tenant: tenant, id: id) {
         case .answered(let task):
-            tell(.ofTasks)
+            tell(.ofTasks, [])
             return try .json(TaskDocument(task))
         case .inFlight:
             throw Problem(
@@ -246,7 +246,7 @@ struct TaskRoutes: Sendable {
         guard let task = try await stores.control.resumeTask(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
-        tell(.ofTasks)
+        tell(.ofTasks, [])
         return try .json(TaskDocument(task))
     }
 

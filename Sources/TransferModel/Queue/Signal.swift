@@ -17,6 +17,14 @@ package enum Signal: String, CaseIterable, Hashable, Sendable {
     case control
 }
 
+extension Signal {
+    /// The most hosts that are named with ``work``.
+    ///
+    /// Their names lead past the flows of others: among a million of these the next poll would find
+    /// a new one after minutes. Tasks of hosts that are not named are found all the same.
+    package static let hostsMax = 256
+}
+
 extension Set<Signal> {
     /// What a change to tasks, sessions or their limits may leave.
     package static let ofTasks: Self = [.work, .deliveries, .events, .control]

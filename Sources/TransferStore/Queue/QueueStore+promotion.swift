@@ -67,8 +67,10 @@ extension QueueStore {
         ])
         guard let row = rows[2].first else { throw StoreError(decoding: "no clock") }
         let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
+        let hostKeys = try rows[1].first?.decode("host_keys", as: [Int64].self) ?? []
         return Promotion(
             promoted: Int(try rows[1].first?.decode("promoted", as: Int64.self) ?? 0),
+            hosts: Set(hostKeys.map(HostKey.init)),
             asked: rows[0].count,
             next: wait.map { max(.milliseconds($0), .zero) },
             date: try row.decode("date")
@@ -164,13 +166,17 @@ extension QueueStore {
             """))),
         ready_row AS (\(ReadyRuns.insert(
             "SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone")))
-        SELECT count(*) AS promoted FROM gone
+        SELECT count(*) AS promoted, ARRAY(
+            SELECT DISTINCT g.host_key FROM gone g LIMIT \(Signal.hostsMax)) AS host_keys
+        FROM gone
         """
 
     /// The result of a promotion.
     package struct Promotion: Sendable {
         /// The number of tasks that may run now.
         package let promoted: Int
+        /// Their hosts, at most ``Signal/hostsMax``.
+        package let hosts: Set<HostKey>
         /// The number of tasks whose clients are asked first.
         package let asked: Int
         /// The time until the next task is due; nil when none waits.

@@ -23,6 +23,8 @@ package final class SignalRelay: Sendable {
 
     private struct State {
         var pending: Set<Signal> = []
+        /// The hosts that are named with ``Signal/work``.
+        var hosts: Set<HostKey> = []
         var isConnected = false
         /// The continuation that wakes the sender on the current connection.
         var wakeup: AsyncStream<Void>.Continuation?
@@ -34,7 +36,7 @@ package final class SignalRelay: Sendable {
     private let sender = String(UInt64.random(in: 0...UInt64.max), radix: 36)
     private let checkInterval: Duration
     private let connect: @Sendable () async throws(PostgresError) -> Connection
-    private let onSignals: @Sendable (Set<Signal>) -> Void
+    private let onSignals: @Sendable (Set<Signal>, Set<HostKey>) -> Void
     private let logger: Logger
 
     /// Creates a relay that has no connection yet.
@@ -44,14 +46,15 @@ package final class SignalRelay: Sendable {
     ///   - checkInterval: the pause between two questions whether the connection is there.
     ///   - logger: a logger for one line each when the connection goes away and when it is back.
     ///   - connect: a closure that opens a connection which may stay open.
-    ///   - onSignals: a closure called with the signals of other instances, and with all signals
-    ///     after each connect, because earlier ones are lost; it must not block.
+    ///   - onSignals: a closure called with the signals of other instances and the hosts named with
+    ///     them, and with all signals after each connect, because earlier ones are lost; it must
+    ///     not block.
     package init(
         channel: String = channelDefault,
         checkInterval: Duration = checkIntervalDefault,
         logger: Logger,
         connect: @escaping @Sendable () async throws(PostgresError) -> Connection,
-        onSignals: @escaping @Sendable (Set<Signal>) -> Void
+        onSignals: @escaping @Sendable (Set<Signal>, Set<HostKey>) -> Void
     ) {
         self.channel = channel
         self.checkInterval = checkInterval
@@ -63,10 +66,11 @@ package final class SignalRelay: Sendable {
     /// Whether signals of other instances are received now.
     package var isConnected: Bool { state.withLock { $0.isConnected } }
 
-    /// Sends signals to the other instances soon, without waiting; cheap, to be called after the
-    /// commit.
-    package func send(_ signals: Set<Signal>) {
+    /// Sends signals to the other instances soon, with as many of `hosts` as may be named, without
+    /// waiting; cheap, to be called after the commit.
+    package func send(_ signals: Set<Signal>, at hosts: Set<HostKey> = []) {
         let wakeup = state.withLock { state -> AsyncStream<Void>.Continuation? in
+            for host in hosts where state.hosts.count < Signal.hostsMax { state.hosts.insert(host) }
             guard !signals.isSubset(of: state.pending) else { return nil }
             state.pending.formUnion(signals)
             return state.wakeup
@@ -129,7 +133,7 @@ package final class SignalRelay: Sendable {
             state.isConnected = true
             state.wakeup = wakeup
         }
-        onSignals(Set(Signal.allCases))
+        onSignals(Set(Signal.allCases), [])
         // For what is pending already.
         wakeup.yield()
         await withTaskGroup(of: Void.self) { group in
@@ -200,20 +204,26 @@ package final class SignalRelay: Sendable {
     }
 
     private func sendPending(over connection: Connection) async throws(PostgresError) {
-        let signals = state.withLock { state in
-            defer { state.pending = [] }
-            return state.pending
+        let (signals, hosts) = state.withLock { state in
+            defer { (state.pending, state.hosts) = ([], []) }
+            return (state.pending, state.hosts)
         }
         guard !signals.isEmpty else { return }
+        let messages = signals.map { signal in
+            let names = signal == .work ? hosts.map { String($0.rawValue, radix: 36) } : []
+            return ([signal.rawValue, sender] + names).joined(separator: " ")
+        }
         do throws(PostgresError) {
             _ = try await connection.execute(
                 """
-                SELECT pg_notify(\(channel), s.word || ' ' || \(sender))
-                FROM unnest(\(signals.map(\.rawValue))) AS s (word)
+                SELECT pg_notify(\(channel), s.message) FROM unnest(\(messages)) AS s (message)
                 """
             )
         } catch {
-            state.withLock { $0.pending.formUnion(signals) }
+            state.withLock { state in
+                state.pending.formUnion(signals)
+                if state.hosts.isEmpty { state.hosts = hosts }
+            }
             throw error
         }
     }
@@ -221,8 +231,9 @@ package final class SignalRelay: Sendable {
     /// Passes on a message of another instance; a word of a later release is ignored.
     private func hear(_ payload: String) {
         let words = payload.split(separator: " ")
-        guard words.count == 2, words[1] != sender, let signal = Signal(rawValue: String(words[0]))
+        guard words.count >= 2, words[1] != sender, let signal = Signal(rawValue: String(words[0]))
         else { return }
-        onSignals([signal])
+        let hosts = words.dropFirst(2).compactMap { Int64($0, radix: 36).map(HostKey.init) }
+        onSignals([signal], Set(hosts))
     }
 }

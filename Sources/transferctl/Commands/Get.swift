@@ -97,8 +97,10 @@ struct Get: AsyncParsableCommand {
         try await Interruption.handling(reporter) {
             "Continue: \(advice)"
         } detach: {
+            await saver.removeRest()
             try await session.close()
         } cancel: {
+            await saver.removeRest()
             try await session.close()
             try await Self.cancel(tasks, at: service)
         } _: {
@@ -110,13 +112,16 @@ struct Get: AsyncParsableCommand {
                         let file = try await saver.save(task)
                         try Self.tell(task, file, reporter, isOneOf: tasks.count, json: json)
                     }
-                    await saver.removeRest()
                 }
             } catch {
                 // After an interruption, its own steps do this.
-                if !Task.isCancelled { await Self.giveBack(session, reporter) }
+                if !Task.isCancelled {
+                    await saver.removeRest()
+                    await Self.giveBack(session, reporter)
+                }
                 throw error
             }
+            await saver.removeRest()
             try await session.close()
         }
         let end = reporter.current

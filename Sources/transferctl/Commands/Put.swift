@@ -9,7 +9,9 @@ struct Put: AsyncParsableCommand {
         abstract: "Uploads a file to a URL, and prints the response.",
         discussion: """
             The file is sent to the service first; from then on the upload goes on when the \
-            command is stopped.
+            command is stopped. A suspended upload of the same file to the same URL, as a command \
+            leaves it that is killed before, is cancelled: this one takes its place. It is found a \
+            minute after that.
             """
     )
 
@@ -37,6 +39,7 @@ struct Put: AsyncParsableCommand {
         try FileFault.checkReading(file)
         let reporter = ProgressReporter()
         let service = try options.service()
+        try await cancelRemains(at: service, reporter)
         let session = TransferSession(
             configuration: .command(session),
             service: service,
@@ -57,11 +60,12 @@ struct Put: AsyncParsableCommand {
                 ? "Attach again: \(advice)"
                 : "But the file has not been sent: without a second Ctrl-C, too, it is cancelled."
         } detach: {
+            // The session would wait for the file.
+            if !Self.isSent(task) { try await task.cancel() }
             try await session.close()
-            if !Self.isSent(task) { try await Self.cancel(task, at: service) }
         } cancel: {
+            try await task.cancel()
             try await session.close()
-            try await Self.cancel(task, at: service)
         } _: {
             // Only now: an interruption says what becomes of what was submitted.
             task.resume()
@@ -80,11 +84,31 @@ struct Put: AsyncParsableCommand {
         }
     }
 
+    /// Cancels what commands that were killed have left of the same upload, and tells of other
+    /// uploads whose files they may not have sent.
+    private func cancelRemains(
+        at service: TransferService,
+        _ reporter: ProgressReporter
+    ) async throws {
+        // A session of its own: the tasks that it takes over are given back before the upload.
+        let session = TransferSession(configuration: .command(session), service: service)
+        let uploads = try await session.reconnect().compactMap { try? $0.get() }
+            .filter { $0.kind == .upload && $0.serviceState == "suspended" }
+        let remains = uploads.filter {
+            $0.taskDescription == file && $0.originalRequest.url == url
+        }
+        for task in remains { try await task.cancel() }
+        try await session.close()
+        guard remains.count < uploads.count else { return }
+        let list = options.command("tasks", ShellWords.argument(self.session))
+        reporter.note("Other uploads are suspended; their commands may have been killed: \(list)")
+    }
+
     /// Leaves the session, and no task that waits for its bytes.
     private static func giveUp(_ task: TransferTask, _ reporter: ProgressReporter) async {
         do {
+            if !isSent(task) { try await task.cancel() }
             try await task.session.close()
-            if !isSent(task) { try await cancel(task, at: task.session.service) }
         } catch {
             reporter.note("The task may wait for its bytes at the service: \(error)")
         }
@@ -93,10 +117,5 @@ struct Put: AsyncParsableCommand {
     /// Whether the service has the whole file; a task whose bytes have not come is suspended.
     private static func isSent(_ task: TransferTask) -> Bool {
         task.serviceState.map { $0 != "suspended" } ?? false
-    }
-
-    private static func cancel(_ task: TransferTask, at service: TransferService) async throws {
-        guard let id = task.taskIdentifier else { return }
-        _ = try await service.control("cancel", task: id)
     }
 }

@@ -85,7 +85,7 @@ struct Instance: Sendable {
                 signals: signals,
                 logger: logger
             )
-            signals.add { worker.wake(for: $0) }
+            signals.add { worker.wake(for: $0, at: $1) }
             parts += [pruner, worker]
             runner = worker
         }
@@ -151,7 +151,7 @@ struct Instance: Sendable {
             pace: ClaimPace(beside: presence),
             logger: logger,
             onEvents: { signals.tell([.deliveries, .events]) },
-            onWork: { signals.tell([.work]) }
+            onWork: { signals.tell([.work], at: $0) }
         )
     }
 }
@@ -186,7 +186,7 @@ private struct DispatchService: Service {
             latestDate: latestDate,
             logger: logger
         )
-        signals.add { dispatcher.wake(for: $0) }
+        signals.add { signals, _ in dispatcher.wake(for: signals) }
         self.dispatcher = dispatcher
         self.signals = signals
     }

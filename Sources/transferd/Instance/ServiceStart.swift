@@ -243,7 +243,7 @@ final class ServiceStart: Sendable {
         _ audit: AuditTrail
     ) throws -> TransferAPI {
         let polls = LongPollHub(stores: stores, logger: logger)
-        signals.add { if $0.contains(.events) { polls.signal() } }
+        signals.add { signals, _ in if signals.contains(.events) { polls.signal() } }
         // Only a worker probes.
         let engine = instance.engine
         let isProbed = configuration.networkProbeURL != nil
@@ -259,7 +259,7 @@ final class ServiceStart: Sendable {
             connections: connections,
             presence: instance.presence,
             counters: metrics.requests,
-            tell: { [signals] in signals.tell($0) },
+            tell: { [signals] in signals.tell($0, at: $1) },
             hasNetwork: { engine?.isNetworkReachable ?? (isProbed ? nil : true) },
             sendTest: { await instance.sender.sendTest(of: $0, to: $1, for: $2) },
             openAPIDocument: Array(
@@ -316,7 +316,7 @@ final class ServiceStart: Sendable {
             connect: { () async throws(PostgresError) in
                 try await Connection.open(connection, on: server.loop)
             },
-            onSignals: { [signals] in signals.hear($0) }
+            onSignals: { [signals] in signals.hear($0, at: $1) }
         )
         signals.add(relay)
         return relay

@@ -273,6 +273,24 @@ struct CurlKeptConnectionTests {
         #expect(await second.result?.code == nil)
     }
 
+    /// Libcurl leaves its buffer to a handle whose connection others still use, and then refuses to
+    /// configure it.
+    @Test(.enabled(if: hasHTTP2))
+    func theHandleOfASharedConnectionServesNoOtherTransfer() async throws {
+        let relay = try await Relay()
+        let origin = relay.exchange.origin
+        let gate = OriginGate()
+        origin.when("/slow", OriginScript([.wait(gate)] + OriginScript.response().steps))
+        origin.when("/quick", .response(body: .text("right")))
+        #expect(await relay.start("/quick").result?.code == nil)
+        let slow = relay.start("/slow")
+        await origin.log.arrived(1, at: "/slow")
+        for _ in 0..<3 { #expect(await relay.start("/quick").result?.code == nil) }
+        #expect(relay.proxy.counts.connections == 1)
+        gate.open()
+        #expect(await slow.result?.code == nil)
+    }
+
     @Test func aRequestThatMustNotBeRepeatedLeavesNoConnection() async throws {
         let exchange = try Exchange()
         exchange.origin.when("/", .response(201))

@@ -177,6 +177,74 @@ import TransferWire
         #expect(await stage.service.terminate() == 0)
     }
 
+    /// The file is there: the next command would bring it again.
+    @Test func removeTheTasksOfTheirFilesAlsoWhenTheyFail() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        let session = Self.serveSession(stage)
+        let task = #"""
+            {"id": "7", "client": "default", "session_identifier": "transferctl",
+            "kind": "download", "method": "GET", "state": "completed",
+            "url_session_state": "completed", "url": "http://o/f", "client_persisted_string": "f",
+            "priority": 0.5, "attempt": 1, "count_of_bytes_received": 3,
+            "count_of_bytes_expected_to_receive": 3, "count_of_bytes_sent": 0,
+            "count_of_bytes_expected_to_send": -1, "created_at": "2026-03-01T12:00:00Z"}
+            """#
+        let other = task.replacing(#""id": "7""#, with: #""id": "8""#)
+            .replacing(#""completed""#, with: #""running""#)
+        let page = #"{"lease_token": "lease", "items": [{"ok": \#(task)}, {"ok": \#(other)}]}"#
+        stage.origin.when("\(session)/reconnect", .response(body: .text(page)))
+        let content = [(name: "ETag", value: #""7-1""#)]
+        stage.origin.when("/v1/tasks/7/content", .response(headers: content, body: .text("abc")))
+        // The session ends for the command once the task could not be removed.
+        let gate = OriginGate()
+        let refusal = OriginScript.response(401, body: .text("no"))
+        stage.origin.when("\(session)/events", OriginScript([.wait(gate)] + refusal.steps))
+        stage.origin.when("/v1/tasks/7") { request in
+            defer { gate.open() }
+            return request.numberAtPath == 1 ? refusal : OriginScript([.head(204)])
+        }
+        stage.origin.when("/v1/leases/lease", OriginScript([.head(204)]))
+        let got = try await stage.run(
+            ["get", "--output", stage.folder.path],
+            adding: ["TRANSFERD_URL": stage.origin.url("")]
+        )
+        #expect(got.status != 0)
+        #expect(try stage.text("f") == "abc")
+        let removals = stage.origin.log.now.requests(at: "/v1/tasks/7")
+        #expect(removals.map(\.method) == ["DELETE", "DELETE"])
+        #expect(await stage.service.terminate() == 0)
+    }
+
+    /// Of one that was killed while it sent its file, nobody would bring the rest.
+    @Test func takeThePlaceOfTheSameUploadThatWasKilled() async throws {
+        let stage = try await TransferctlStage()
+        defer { stage.origin.stop() }
+        stage.origin.when("/up") { .response(201, body: .text("\($0.body.count)")) }
+        let file = "\(stage.folder.path)/source"
+        try stage.folder.write("abc", to: "source")
+        let client = try stage.service.client(key: stage.directory.apiKey())
+        try await client.makeSession("transferctl-put")
+        func upload(of file: String) -> TaskRequest {
+            TaskRequest(
+                target: .url(stage.origin.url("/up")),
+                clientPersistedString: file,
+                kind: "upload",
+                upload: UploadRequest(staged: true)
+            )
+        }
+        let receipts = try await client.submit(
+            [upload(of: file), upload(of: "other")],
+            toSession: "transferctl-put"
+        )
+        let put = try await stage.run(["put", file, stage.origin.url("/up")])
+        #expect(put.status == 0 && put.output == "3")
+        #expect(try stage.text("out-errors").contains("transferctl tasks transferctl-put"))
+        #expect(try await client.task(receipts[0].id).state == "cancelled")
+        #expect(try await client.task(receipts[1].id).state == "suspended")
+        #expect(await stage.service.terminate() == 0)
+    }
+
     @Test func endWithoutAWordWhenNobodyReadsTheirOutput() async throws {
         let stage = try await TransferctlStage()
         defer { stage.origin.stop() }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TransferModel
 
@@ -55,6 +56,30 @@ import TransferModel
         #expect(queue.mayLook(at: end + .milliseconds(1960)))
         queue.isStale = true
         #expect(queue.mayLook(at: end + .milliseconds(360)))
+    }
+
+    /// Otherwise they would be found after all flows ahead of them.
+    @Test func namedHostsAreLookedAtWhileALookAtEverythingGoesOn() {
+        var queue = QueueScan()
+        let hosts: Set = [HostKey(rawValue: 7), HostKey(rawValue: 9)]
+        queue.name(hosts)
+        // A look at everything is to come, which may find them.
+        #expect(queue.takeHosts().isEmpty)
+        let last = Flow(hostKey: HostKey(rawValue: 1), session: SessionID(UUID()))
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: last)
+        #expect(queue.takeHosts() == hosts)
+        #expect(queue.takeHosts().isEmpty)
+        // One that was named while the look was under way may be behind it.
+        queue.name(hosts)
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: nil)
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: last)
+        #expect(queue.takeHosts() == hosts)
+        // A single look that found everything found them.
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: nil)
+        queue.name(hosts)
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: nil)
+        queue.looked(from: Self.begin, to: Self.begin, foundUpTo: last)
+        #expect(queue.takeHosts().isEmpty)
     }
 
     @Test func howeverLongALookTookTheNextPollComesSoon() {

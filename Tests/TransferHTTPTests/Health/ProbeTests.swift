@@ -35,7 +35,7 @@ import TransferWire
             health: health,
             polls: LongPollHub(stores: APIStores(stores.database), logger: logger),
             presence: TenantPresence(),
-            tell: { _ in },
+            tell: { _, _ in },
             sendTest: { _, _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger

@@ -86,7 +86,7 @@ struct APIServer: Sendable {
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
             presence: presence,
-            tell: { wakes.count($0) },
+            tell: { signals, _ in wakes.count(signals) },
             hasNetwork: hasNetwork,
             sendTest: sendTest,
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

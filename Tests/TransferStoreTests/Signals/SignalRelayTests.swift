@@ -12,12 +12,20 @@ import TransferTestSupport
     /// An instance that records the signals it receives.
     private final class Instance: Sendable {
         private let all = Mutex<[Set<Signal>]>([])
+        private let hosts = Mutex<[Set<HostKey>]>([])
         private let connects = Mutex(0)
 
         var heard: [Set<Signal>] { all.withLock { $0 } }
+        var heardHosts: [Set<HostKey>] { hosts.withLock { $0 } }
         var connectCount: Int { connects.withLock { $0 } }
-        func hear(_ signals: Set<Signal>) { all.withLock { $0.append(signals) } }
-        func forget() { all.withLock { $0 = [] } }
+        func hear(_ signals: Set<Signal>, at hosts: Set<HostKey>) {
+            all.withLock { $0.append(signals) }
+            self.hosts.withLock { $0.append(hosts) }
+        }
+        func forget() {
+            all.withLock { $0 = [] }
+            hosts.withLock { $0 = [] }
+        }
 
         func relay(
             checkInterval: Duration = SignalRelay.checkIntervalDefault,
@@ -32,7 +40,7 @@ import TransferTestSupport
                     connects.withLock { $0 += 1 }
                     return try await connect()
                 },
-                onSignals: { [self] in hear($0) }
+                onSignals: { [self] in hear($0, at: $1) }
             )
         }
     }
@@ -72,6 +80,21 @@ import TransferTestSupport
                 Set(first.1.heard) == [[.events], [.control]]
             }
             #expect(second.1.heard == [[.work]])
+        }
+    }
+
+    @Test func namesHostsWithWorkAlone() async throws {
+        try await withTwo { first, second in
+            let hosts: Set = [HostKey(rawValue: .min), HostKey(rawValue: 7)]
+            first.0.send([.work, .events], at: hosts)
+            try await eventually("the other hears") { second.1.heard.count == 2 }
+            #expect(Set(second.1.heardHosts) == [hosts, []])
+            // As many as a message holds.
+            let many = Set((0..<1000).map { HostKey(rawValue: Int64.max - $0) })
+            first.0.send([.work], at: many)
+            try await eventually("the other hears again") { second.1.heard.count == 3 }
+            let named = try #require(second.1.heardHosts.last)
+            #expect(named.count == Signal.hostsMax && named.isSubset(of: many))
         }
     }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Sends the files of uploads to the service, a few at once.
 final class BodyQueue: Sendable {
     /// The most files that are sent at once.
@@ -10,7 +8,7 @@ final class BodyQueue: Sendable {
         var senders = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
 
     /// Adds an upload that the service has accepted.
     func add(_ task: TransferTask) {
@@ -25,9 +23,14 @@ final class BodyQueue: Sendable {
         Task { while let task = next() { await send(task) } }
     }
 
+    /// Waits until all files have been sent, or will not be.
+    ///
+    /// - Throws: ``TransferError`` with the code `cancelled` when the caller is cancelled before.
+    func drain() async throws(TransferError) { try await state.wait { $0.senders > 0 } }
+
     /// Takes the next upload; without one, the sender ends.
     private func next() -> TransferTask? {
-        state.withLock { state in
+        state.change { state in
             guard !state.waiting.isEmpty else {
                 state.senders -= 1
                 return nil
@@ -37,11 +40,29 @@ final class BodyQueue: Sendable {
     }
 
     private func send(_ task: TransferTask) async {
-        guard let file = task.stagedFile else { return }
-        do throws(TransferError) {
-            try await task.sendBody(fromFile: file)
-        } catch {
-            await task.session.abandon(task, error)
+        guard let file = task.stagedFile, task.state != .completed else { return }
+        let failure = await withTaskGroup(of: TransferError?.self) { group in
+            group.addTask {
+                do throws(TransferError) {
+                    try await task.sendBody(fromFile: file)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            group.addTask {
+                do throws(TransferError) {
+                    _ = try await task.result()
+                } catch {
+                    // Nobody needs the bytes of a task that has ended, as by `cancel()`.
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
         }
+        // When the session has ended, the task may be another process's.
+        guard let failure, task.state != .completed else { return }
+        await task.session.abandon(task, failure)
     }
 }

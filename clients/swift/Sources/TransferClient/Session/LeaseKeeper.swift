@@ -113,8 +113,16 @@ final class LeaseKeeper: Sendable {
             state.leases[token]?.add(grant)
             return false
         }
-        guard isClosed else { return }
-        // Nobody awaits it: the call that asked for the lease is of a session that is closed.
+        if isClosed { giveBack(token) }
+    }
+
+    /// Gives a lease back of whose tasks nobody here has a handle.
+    func giveBack(_ token: String) {
+        state.withLock { state in
+            state.leases[token]?.renewal.cancel()
+            _ = state.forget(token)
+        }
+        // Nobody awaits it: the call that asked for the lease has ended, or its session is closed.
         Task {
             do throws(TransferError) {
                 try await release(token)

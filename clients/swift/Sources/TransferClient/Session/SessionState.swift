@@ -2,8 +2,11 @@ import TransferWire
 
 /// What a session has begun and not ended.
 struct SessionState {
+    /// What the creation of the session comes to; nil until that is known.
+    typealias Attachment = Watched<Result<SessionDocument, TransferError>?>
+
     /// The creation of the session, which all calls share; a failed one is forgotten.
-    var attachment: Task<Result<SessionDocument, TransferError>, Never>?
+    var attachment: Attachment?
     /// The reader of the session's events.
     var pump: Task<Void, Never>?
     /// Whether this process has submitted or taken over a task.

@@ -19,16 +19,9 @@ final class TaskRegistry: Sendable {
         var submissions: Set<UInt64> = []
         /// The number of reconnections that are under way.
         var reconnections = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
-
-        /// Takes all who wait, to look again.
-        mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
-            defer { waiters = [] }
-            return waiters
-        }
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
     /// Held while a handle is looked for and, if there is none, made.
     private let making = Mutex(())
 
@@ -44,22 +37,22 @@ final class TaskRegistry: Sendable {
 
     /// Adds the tasks that were announced, which may be none.
     func fulfil(_ ticket: Ticket, with tasks: [TransferTask]) {
-        let waiters = state.withLock { state in
+        state.change { state in
             // One that is followed already may have ended meanwhile, and must not come back.
             for task in tasks where task.state != .completed {
                 if let id = task.taskIdentifier { state.tasks[id] = task }
             }
             state.announced.remove(ticket.number)
             state.submissions.remove(ticket.number)
-            return state.takeWaiters()
         }
-        for waiter in waiters { waiter.resume() }
     }
 
     /// Returns the task of an event, once it can be known; nil for one that nobody here follows.
-    func task(_ id: String) async -> TransferTask? {
+    ///
+    /// - Throws: ``TransferError`` with the code `cancelled` when the caller is cancelled before.
+    func task(_ id: String) async throws(TransferError) -> TransferTask? {
         let last = state.withLock(\.lastNumber)
-        await wait { state in
+        try await state.wait { state in
             state.tasks[id] == nil && state.announced.contains { $0 <= last }
         }
         return known(id)
@@ -67,37 +60,24 @@ final class TaskRegistry: Sendable {
 
     /// Waits until the submissions that are under way have been answered: only then is it known
     /// which tasks of a list have a handle.
-    func awaitSubmissions() async {
+    ///
+    /// - Throws: ``TransferError`` with the code `cancelled` when the caller is cancelled before.
+    func awaitSubmissions() async throws(TransferError) {
         let last = state.withLock(\.lastNumber)
-        await wait { state in state.submissions.contains { $0 <= last } }
+        try await state.wait { state in state.submissions.contains { $0 <= last } }
     }
 
     /// Notes that a reconnection has begun.
     func beginReconnection() { state.withLock { $0.reconnections += 1 } }
 
     /// Notes that a reconnection is over, and all that it has found is about to be told.
-    func endReconnection() {
-        let waiters = state.withLock { state in
-            state.reconnections -= 1
-            return state.takeWaiters()
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func endReconnection() { state.change { $0.reconnections -= 1 } }
 
     /// Waits until no reconnection is under way.
-    func awaitReconnections() async { await wait { $0.reconnections > 0 } }
-
-    private func wait(while isPending: @Sendable (State) -> Bool) async {
-        while state.withLock({ isPending($0) }) {
-            await withCheckedContinuation { continuation in
-                let isLate = state.withLock { state in
-                    guard isPending(state) else { return true }
-                    state.waiters.append(continuation)
-                    return false
-                }
-                if isLate { continuation.resume() }
-            }
-        }
+    ///
+    /// - Throws: ``TransferError`` with the code `cancelled` when the caller is cancelled before.
+    func awaitReconnections() async throws(TransferError) {
+        try await state.wait { $0.reconnections > 0 }
     }
 
     /// Returns the handle of a task that is followed, or else the one that `make` returns, which is

@@ -1,4 +1,3 @@
-import Synchronization
 import TransferWire
 
 /// Submits tasks in the order in which they were resumed, those of one turn with one request.
@@ -8,17 +7,18 @@ final class TaskSubmitter: Sendable {
     private static let gatheringTime: Duration = .milliseconds(2)
     /// The most bytes of one request.
     private static let batchBytesMax = 4 << 20
+    /// The longest time for which a request is repeated; the service knows its key for an hour
+    /// longer.
+    private static let patienceMax: Duration = .seconds(23 * 3600)
 
     private struct State {
         var waiting: [TransferTask] = []
         /// The tasks whose request is under way.
         var submitting: [TransferTask] = []
         var isRunning = false
-        /// Those who wait until nothing is left to submit.
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
     private let bodies = BodyQueue()
 
     /// Adds a task, and starts the submission unless it runs.
@@ -52,30 +52,48 @@ final class TaskSubmitter: Sendable {
         }
     }
 
-    /// Waits until each task that was added has been accepted or refused.
-    func drain() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isRunning { state.waiters.append(continuation) }
-                return !state.isRunning
-            }
-            if isIdle { continuation.resume() }
+    /// Cancels a task that has not been sent.
+    ///
+    /// - Returns: false for one that is being submitted, or was.
+    func cancel(_ task: TransferTask) -> Bool {
+        let isUnsent = state.withLock { state in
+            guard let index = state.waiting.firstIndex(of: task) else { return false }
+            state.waiting.remove(at: index)
+            return true
         }
+        guard isUnsent else { return false }
+        task.session.refused(task, TransferTask.cancelled)
+        lookAgain()
+        return true
+    }
+
+    /// Waits until a task that was resumed has been accepted or refused.
+    ///
+    /// - Throws: ``TransferError`` with the code `cancelled` when the caller is cancelled before.
+    func awaitAnswer(to task: TransferTask) async throws(TransferError) {
+        try await state.wait { _ in task.isUnanswered }
+    }
+
+    /// Waits until each task that was added has been accepted or refused; otherwise like
+    /// ``awaitAnswer(to:)``.
+    func awaitAnswers() async throws(TransferError) { try await state.wait { $0.isRunning } }
+
+    /// Waits until each task that was added has been accepted or refused, and the file of each
+    /// upload has been sent; otherwise like ``awaitAnswer(to:)``.
+    func drain() async throws(TransferError) {
+        try await awaitAnswers()
+        try await bodies.drain()
     }
 
     /// Takes the tasks of one request; with none, the run ends.
     private func takeBatch() -> [TransferTask] {
-        let (batch, waiters) = state.withLock { state in
+        state.change { state in
             let batch = Array(state.waiting.prefix(SubmitRequest.tasksMax))
             state.waiting.removeFirst(batch.count)
             state.submitting = batch
-            guard batch.isEmpty else { return (batch, [CheckedContinuation<Void, Never>]()) }
-            state.isRunning = false
-            defer { state.waiters = [] }
-            return (batch, state.waiters)
+            state.isRunning = !batch.isEmpty
+            return batch
         }
-        for waiter in waiters { waiter.resume() }
-        return batch
     }
 
     /// Submits tasks, in several requests if one would be too long.
@@ -96,8 +114,12 @@ final class TaskSubmitter: Sendable {
             }
             rest = rest.dropFirst(part.count)
             await submit(part: Array(part), in: session)
+            lookAgain()
         }
     }
+
+    /// Lets those who wait for an answer look again; the tasks have it.
+    private func lookAgain() { state.change { _ in } }
 
     /// Submits tasks with one request; those with a fault fail, and the others are submitted
     /// without them.
@@ -109,36 +131,7 @@ final class TaskSubmitter: Sendable {
         while !part.isEmpty {
             let lease = session.leaseForSubmission(of: part.count)
             do throws(TransferError) {
-                let tasks = part.map(\.task)
-                let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
-                try await session.registering(isSubmission: true) {
-                    () async throws(TransferError) in
-                    let start = ContinuousClock.now
-                    var request = ServiceRequest(
-                        "POST",
-                        APIPath.tasks(ofSession: session.configuration.identifier),
-                        json: [UInt8(ascii: "[")] + json + [UInt8(ascii: "]")]
-                    )
-                    request.headers += lease?.headers ?? []
-                    let receipt: BatchReceipt = try await session.service.get(
-                        request.ofClient().withIdempotencyKey()
-                    )
-                    guard receipt.items.count == tasks.count else {
-                        throw TransferError(.unexpectedResponse, "Receipts are missing.")
-                    }
-                    for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
-                    if let lease {
-                        session.keep(
-                            LeaseKeeper.Grant(
-                                token: lease.token,
-                                tasks: tasks,
-                                count: tasks.count,
-                                start: start
-                            )
-                        )
-                    }
-                    return ((), tasks)
-                }
+                try await send(part, under: lease, in: session)
                 return
             } catch {
                 // With the next tasks it would be renewed for those of a lost response, too.
@@ -152,6 +145,81 @@ final class TaskSubmitter: Sendable {
                     session.refused(part[index].task, error.ofItem(faults))
                 }
                 part = part.enumerated().filter { faults[$0.offset] == nil }.map(\.element)
+            }
+        }
+    }
+
+    /// Sends one request, and again while the service is away, until it is answered.
+    private func send(
+        _ part: [(task: TransferTask, json: [UInt8])],
+        under lease: TransferSession.SubmissionLease?,
+        in session: TransferSession
+    ) async throws(TransferError) {
+        let tasks = part.map(\.task)
+        let json = Array(part.map(\.json).joined(separator: [UInt8(ascii: ",")]))
+        var request = ServiceRequest(
+            "POST",
+            APIPath.tasks(ofSession: session.configuration.identifier),
+            json: [UInt8(ascii: "[")] + json + [UInt8(ascii: "]")]
+        )
+        request.headers += lease?.headers ?? []
+        let keyed = request.ofClient().withIdempotencyKey()
+        let patience = min(session.configuration.timeoutIntervalForSubmission, Self.patienceMax)
+        let end = ContinuousClock.now + patience
+        _ = try await Self.repeating(in: session, until: end) { () async throws(TransferError) in
+            try await session.attach()
+        }
+        try await session.registering(isSubmission: true) { () async throws(TransferError) in
+            // A lease counts from here: a request whose response was lost may have begun it.
+            let start = ContinuousClock.now
+            let receipt = try await Self.repeating(in: session, until: end) {
+                () async throws(TransferError) in
+                try await session.service.get(keyed, as: BatchReceipt.self)
+            }
+            guard receipt.items.count == tasks.count else {
+                throw TransferError(.unexpectedResponse, "Receipts are missing.")
+            }
+            for (task, receipt) in zip(tasks, receipt.items) { task.accept(receipt) }
+            if let lease {
+                session.keep(
+                    LeaseKeeper.Grant(
+                        token: lease.token,
+                        tasks: tasks,
+                        count: tasks.count,
+                        start: start
+                    )
+                )
+            }
+            return ((), tasks)
+        }
+    }
+
+    /// Repeats a call beyond the retry policy, while the service is away.
+    private static func repeating<Value>(
+        in session: TransferSession,
+        until end: ContinuousClock.Instant,
+        _ call: () async throws(TransferError) -> Value
+    ) async throws(TransferError) -> Value {
+        var failures = 0
+        var mayFollowSuccess = false
+        while true {
+            do throws(TransferError) {
+                return try await call()
+            } catch {
+                mayFollowSuccess = mayFollowSuccess || error.mayFollowSuccess
+                guard error.isOutage, ContinuousClock.now < end else {
+                    var error = error
+                    error.followsLostResponse = mayFollowSuccess
+                    throw error
+                }
+                failures += 1
+                try await TransferService.pause(
+                    session.service.retryPolicy.pause(
+                        asked: error.retryAfter,
+                        attempts: failures,
+                        fraction: .random(in: 0...1)
+                    )
+                )
             }
         }
     }
@@ -177,5 +245,15 @@ extension TransferError {
     /// Whether the service may have done what was asked, and only its response was lost.
     fileprivate var mayFollowSuccess: Bool {
         problem == nil || followsLostResponse || (status ?? 0) >= 500
+    }
+
+    /// Whether the service is away, or cannot tell yet what has become of the request.
+    ///
+    /// What it says of a request itself, such as that its queue is full, holds up the tasks that
+    /// are resumed later no longer than the retry policy does.
+    fileprivate var isOutage: Bool {
+        guard RetryPolicy.isCurable(self, isRepeatable: true) else { return false }
+        guard let code = problem?.code else { return true }
+        return [.unavailable, .idempotencyKeyInUse, .tooManyRequests].contains(code)
     }
 }

@@ -9,38 +9,36 @@ extension TransferSession {
         let attachment = try state.withLock { state throws(TransferError) in
             if let closing = state.closing { throw closing }
             if let attachment = state.attachment { return attachment }
-            // Its callers share it, so that it belongs to none of them.
-            let attachment = Task { await create() }
+            let attachment = SessionState.Attachment(nil)
             state.attachment = attachment
+            // Its callers share it, so that it belongs to none of them.
+            Task { await create(attachment) }
             return attachment
         }
-        do throws(TransferError) {
-            let document = try await attachment.value.get()
-            follow(document)
-            return document
-        } catch {
-            state.withLock { state in
-                if state.attachment == attachment { state.attachment = nil }
-            }
-            throw error
-        }
+        let document = try await attachment.first { $0 }.get()
+        follow(document)
+        return document
     }
 
     /// Returns what ``attach()`` returned first, also when the session has ended since.
     func firstDocument() async throws(TransferError) -> SessionDocument {
         guard let attachment = state.withLock(\.attachment),
-            case .success(let document) = await attachment.value
+            case .success(let document) = try await attachment.first({ $0 })
         else { return try await attach() }
         return document
     }
 
-    private func create() async -> Result<SessionDocument, TransferError> {
+    private func create(_ attachment: SessionState.Attachment) async {
         do throws(TransferError) {
-            return .success(
-                try await service.makeSession(configuration.identifier, configuration.request)
+            let document = try await service.makeSession(
+                configuration.identifier,
+                configuration.request
             )
+            attachment.change { $0 = .success(document) }
         } catch {
-            return .failure(error)
+            // Before anybody knows of it: the next call makes another one.
+            state.withLock { $0.attachment = nil }
+            attachment.change { $0 = .failure(error) }
         }
     }
 
@@ -152,7 +150,7 @@ extension TransferSession {
         var cursor = EventCursor(session)
         while true {
             do throws(TransferError) {
-                for try await event in events(after: cursor) { await tell(event) }
+                for try await event in events(after: cursor) { try await tell(event) }
                 return becomeInvalid(nil)
             } catch {
                 if error.code == .cancelled { return }
@@ -223,17 +221,17 @@ extension TransferSession {
         tell { await $0.urlSession(self, didBecomeInvalidWithError: error) }
     }
 
-    private func tell(_ event: TransferEvent) async {
+    private func tell(_ event: TransferEvent) async throws(TransferError) {
         switch event.kind {
         case .task(let change, let snapshot):
-            guard let task = await registry.task(snapshot.id) else { return }
+            guard let task = try await registry.task(snapshot.id) else { return }
             // A retry may have undone the end before this event of it came, and a question may have
             // been answered.
             if task.mayBeAhead(of: change) { return await refresh(task) }
             await tell(change, of: task, snapshot)
         case .eventsFinished:
             // What is being taken over is told first: it is of this generation or of one before.
-            await registry.awaitReconnections()
+            try await registry.awaitReconnections()
             await tellEvent {
                 await $0.urlSessionDidFinishEvents(forBackgroundURLSession: self)
             }

@@ -76,7 +76,7 @@ extension TransferSession {
                         after: cursor
                     )
                     cursor = page.nextCursor
-                    await registry.awaitSubmissions()
+                    try await registry.awaitSubmissions()
                     let tasks = page.items.map { follow($0) }
                     return (tasks, tasks)
                 }
@@ -186,7 +186,13 @@ extension TransferSession {
                 ).ofClient()
             )
             keep(page, nil, since: start)
-            await registry.awaitSubmissions()
+            do throws(TransferError) {
+                try await registry.awaitSubmissions()
+            } catch {
+                // Nobody will have the handles of its tasks.
+                if let token = page.leaseToken { leases.giveBack(token) }
+                throw error
+            }
             let items: [Result<TransferTask, ReconnectionError>] = page.items.compactMap { item in
                 if let failure = item.error { return .failure(ReconnectionError(failure)) }
                 return item.ok.map { .success(follow($0)) }

@@ -36,8 +36,10 @@ public final class TransferSession: Sendable {
 }
 
 extension TransferSession {
-    /// Lets the session end with its last task; it accepts no further ones.
+    /// Lets the session end with its last task, once those that were resumed are submitted; it
+    /// accepts no further ones.
     public func finishTasksAndInvalidate() async throws(TransferError) {
+        try await submitter.awaitAnswers()
         let document = try await attach()
         try await service.end(
             configuration.identifier,
@@ -52,15 +54,15 @@ extension TransferSession {
     public func invalidateAndCancel() async throws(TransferError) {
         try await service.end(
             configuration.identifier,
-            id: await attachedID(),
+            id: attachedID(),
             with: ServiceRequest("DELETE", APIPath.session(configuration.identifier))
         )
     }
 
     /// Returns which session of its name this process has used; nil when it has used none.
-    private func attachedID() async -> String? {
+    private func attachedID() async throws(TransferError) -> String? {
         guard let attachment = state.withLock(\.attachment),
-            case .success(let document) = await attachment.value
+            case .success(let document) = try await attachment.first({ $0 })
         else { return nil }
         return document.id
     }
@@ -68,15 +70,21 @@ extension TransferSession {
     /// Leaves the session as it is and gives its tasks back, so that another process can take them
     /// over at once.
     ///
-    /// Tasks that were resumed are submitted before that, so that none is lost; each is accepted or
-    /// refused within the time of the service's `retryPolicy`. Nobody is told of its events any
-    /// more. Tasks of this process that wait for a result get the error `session_closed`; the
-    /// transfers themselves go on. A callback of the delegate may call it.
+    /// Tasks that were resumed are submitted before that, and the files of uploads are sent to the
+    /// service, so that none is lost and the program may exit. That takes as long as the files, and
+    /// while the service is away ``TransferSessionConfiguration/timeoutIntervalForSubmission``. To
+    /// wait no longer, cancel the caller, or those tasks: the `serviceState` of an upload whose
+    /// file has not been sent is `suspended`, that of a task that was not submitted is nil.
     ///
-    /// - Throws: ``TransferError`` when the service could not be told; leases then end by
-    ///   themselves.
+    /// Then nobody is told of the session's events any more. Tasks of this process that wait for a
+    /// result get the error `session_closed`; the transfers themselves go on. A callback of the
+    /// delegate may call it.
+    ///
+    /// - Throws: ``TransferError``: `cancelled` when the caller was cancelled while it waited, and
+    ///   the session is open as before; any other when the service could not be told, and leases
+    ///   end by themselves.
     public func close() async throws(TransferError) {
-        await submitter.drain()
+        try await submitter.drain()
         state.withLock { $0.isClosed = true }
         shut(TransferError(.sessionClosed, "The session was closed."))
         try await leases.release()

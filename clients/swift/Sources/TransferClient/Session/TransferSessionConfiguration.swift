@@ -23,6 +23,12 @@ public struct TransferSessionConfiguration: Sendable {
     public var timeoutIntervalForRequest: Duration?
     /// The time within which a task has to end.
     public var timeoutIntervalForResource: Duration?
+    /// The time for which tasks are submitted again while the service is away: it cannot be
+    /// reached, is `unavailable`, or a proxy answers in its place; 12 hours by default, at most 23.
+    ///
+    /// Then, and after any other error, the service's `retryPolicy` decides alone. Tasks that are
+    /// resumed meanwhile wait for their turn, and can be cancelled.
+    public var timeoutIntervalForSubmission: Duration = .seconds(12 * 3600)
     /// Whether tasks wait while a host cannot be reached.
     public var waitsForConnectivity: Bool?
     /// Whether tasks wait until there is nothing else to do.

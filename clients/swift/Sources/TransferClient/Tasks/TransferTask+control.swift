@@ -5,8 +5,9 @@ extension TransferTask {
     /// Starts a new task, or resumes one that was suspended.
     ///
     /// All tasks started in one turn are submitted with one request. A task that the service does
-    /// not accept ends with the reason. If a suspended task cannot be resumed, the session's
-    /// delegate is told, and the task stays suspended.
+    /// not accept ends with the reason. Other calls about the task wait until one or the other is
+    /// known. If a suspended task cannot be resumed, the session's delegate is told, and the task
+    /// stays suspended.
     public func resume() { session.resume(self) }
 
     /// Suspends the task; bytes that were received are kept.
@@ -18,8 +19,14 @@ extension TransferTask {
     }
 
     /// Cancels the task; one that has ended stays as it is.
+    ///
+    /// One that has not been sent to the service is not sent any more. One that is being submitted
+    /// is cancelled once the service has answered.
+    ///
+    /// - Throws: ``TransferError``: `cancelled` when the caller was cancelled before, and the task
+    ///   goes on.
     public func cancel() async throws(TransferError) {
-        if endIfNew() { return }
+        if try await endIfUnsent() { return }
         try await control("cancel")
     }
 
@@ -28,8 +35,8 @@ extension TransferTask {
     /// - Returns: nil when there is nothing to resume from: the origin has not identified the bytes
     ///   it sent, or the response to an earlier call was lost.
     public func cancelByProducingResumeData() async throws(TransferError) -> String? {
-        if endIfNew() { return nil }
-        let request = try ServiceRequest(
+        if try await endIfUnsent() { return nil }
+        let request = try await ServiceRequest(
             "POST",
             "\(path())/cancel",
             json: CancelRequest(produceResumeData: true)
@@ -41,7 +48,7 @@ extension TransferTask {
 
     /// Returns a failed or cancelled task to the queue; downloads fetch only the missing bytes.
     public func retry() async throws(TransferError) {
-        let id = try acceptedID()
+        let id = try await acceptedID()
         // As with a submission, a list may name the task before its handle is followed.
         let document = try await session.registering(isSubmission: true) {
             () async throws(TransferError) in
@@ -54,7 +61,7 @@ extension TransferTask {
 
     /// Changes the task; what is not named stays as it is, and null clears it.
     public func change(_ patch: TaskPatchRequest) async throws(TransferError) {
-        let request = try ServiceRequest("PATCH", path(), json: patch).repeatable()
+        let request = try await ServiceRequest("PATCH", path(), json: patch).repeatable()
         apply(try await session.service.get(request, as: TaskDocument.self))
     }
 
@@ -71,7 +78,7 @@ extension TransferTask {
     /// Once it is removed, no later process takes it over.
     public func remove() async throws(TransferError) {
         do throws(TransferError) {
-            _ = try await session.service.call(ServiceRequest("DELETE", try path()))
+            _ = try await session.service.call(ServiceRequest("DELETE", path()))
         } catch  where error.problem?.code == .unknownTask || error.problem?.code == .taskExpired {
             // An earlier attempt of the same call has removed it.
         }
@@ -111,7 +118,8 @@ extension TransferTask {
     }
 
     private func send(_ answer: some Encodable, to verb: String) async throws(TransferError) {
-        let request = try ServiceRequest("POST", "\(path())/\(verb)", json: answer).repeatable()
+        let request = try await ServiceRequest("POST", "\(path())/\(verb)", json: answer)
+            .repeatable()
         do throws(TransferError) {
             apply(try await session.service.get(request, as: TaskDocument.self))
         } catch  where error.problem?.code == .taskNotAsked && error.followsLostResponse {
@@ -124,22 +132,28 @@ extension TransferTask {
         apply(try await session.service.control(verb, task: acceptedID()))
     }
 
-    func path() throws(TransferError) -> String { APIPath.task(try acceptedID()) }
+    private func path() async throws(TransferError) -> String {
+        APIPath.task(try await acceptedID())
+    }
 
-    private func acceptedID() throws(TransferError) -> String {
-        guard let id = taskIdentifier else { throw Self.notAccepted }
+    /// Returns the identifier of the task, once its submission has been answered.
+    private func acceptedID() async throws(TransferError) -> String {
+        try await session.submitter.awaitAnswer(to: self)
+        guard let id = taskIdentifier else { throw error ?? Self.notResumed }
         return id
     }
 
-    /// Ends a task that was never started.
-    private func endIfNew() -> Bool {
-        guard markResumed() else { return false }
-        end(TransferError(.cancelled, "The task was cancelled."))
-        return true
+    /// Ends a task that has not been sent to the service.
+    ///
+    /// - Returns: whether there is nothing to cancel there: also when the service has refused it.
+    private func endIfUnsent() async throws(TransferError) -> Bool {
+        if endIfNew(Self.cancelled) || session.submitter.cancel(self) { return true }
+        try await session.submitter.awaitAnswer(to: self)
+        return taskIdentifier == nil && state == .completed
     }
 
-    private static let notAccepted = TransferError(
+    private static let notResumed = TransferError(
         .misconfigured,
-        "The service has not accepted the task yet."
+        "The task has not been resumed, so that the service does not know it."
     )
 }

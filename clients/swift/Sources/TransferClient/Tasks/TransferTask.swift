@@ -149,6 +149,11 @@ extension TransferTask {
         }
     }
 
+    /// Whether the task was resumed, and has been neither accepted nor refused.
+    var isUnanswered: Bool {
+        values.withLock { $0.isResumed && $0.id == nil && $0.end == nil }
+    }
+
     /// The lease under which this process has the task; nil for none.
     var lease: String? {
         get { values.withLock(\.lease) }
@@ -179,6 +184,19 @@ extension TransferTask {
     func end(_ error: TransferError) {
         let waiting = change { $0.settle(.failure(error), isCounted: false) }
         waiting?.resume()
+    }
+
+    /// Ends a task that was never resumed.
+    ///
+    /// - Returns: false for one that was.
+    func endIfNew(_ error: TransferError) -> Bool {
+        let (isNew, waiting) = change { values in
+            guard !values.isResumed else { return (false, nil as TaskValues.Settled?) }
+            values.isResumed = true
+            return (true, values.settle(.failure(error), isCounted: false))
+        }
+        waiting?.resume()
+        return isNew
     }
 
     /// Ends the task for those who wait for it here: that is no end of the transfer, of which the
@@ -279,7 +297,7 @@ extension TransferTask {
             ?? TransferError(.unexpectedResponse, "The task failed for a reason that is not told.")
     }
 
-    private static let cancelled = TransferError(.cancelled, "The task was cancelled.")
+    static let cancelled = TransferError(.cancelled, "The task was cancelled.")
 }
 
 extension TransferTask: Hashable {
