@@ -244,7 +244,8 @@ let package = Package(
             name: "TransferTestSupport",
             dependencies: [
                 "ChildProcess", "EmbeddedPostgres", "FaultProxy", "PollLoop", "Postgres",
-                "TransferContainer", "TransferModel", "TransferStore", client, wire, crypto, logging,
+                "TransferContainer", "TransferModel", "TransferStore", client, wire, crypto,
+                logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",

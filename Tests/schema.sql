@@ -716,6 +716,7 @@ CREATE TABLE revocation (
 CREATE TABLE secrets_key (
     name bytea NOT NULL,
     first_used_at timestamp with time zone NOT NULL DEFAULT now(),
+    used_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT secrets_key_name_check CHECK ((octet_length(name) = 4)),
     CONSTRAINT secrets_key_pkey PRIMARY KEY (name)
 );
@@ -990,10 +991,12 @@ CREATE TABLE timer (
 CREATE TABLE upload_resource (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
+    dialect text NOT NULL,
     url bytea NOT NULL,
     is_at_origin boolean NOT NULL,
     body text NOT NULL,
     CONSTRAINT upload_resource_body_check CHECK ((octet_length(body) <= 256)),
+    CONSTRAINT upload_resource_dialect_check CHECK ((dialect = ANY (ARRAY['ietf'::text, 'tus'::text, 'content_range'::text]))),
     CONSTRAINT upload_resource_pkey PRIMARY KEY (task_id),
     CONSTRAINT upload_resource_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 8704)))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -1025,6 +1028,8 @@ CREATE TABLE event_feed_default PARTITION OF event_feed DEFAULT;
 
 CREATE TABLE event_run_default PARTITION OF event_run DEFAULT WITH (toast_tuple_target=8160);
 
+CREATE INDEX abandoned_part_by_source ON abandoned_part USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
+CREATE INDEX abandoned_part_by_task ON abandoned_part USING btree (task_id);
 CREATE INDEX answer_by_tenant ON answer USING btree (tenant_id, id);
 CREATE INDEX api_key_by_tenant ON api_key USING btree (tenant_id, id);
 CREATE INDEX asked_by_credential ON asked USING btree (tenant_id, credential, attempted_at) WHERE (credential IS NOT NULL);
@@ -1059,6 +1064,7 @@ CREATE INDEX delivery_log_by_state ON delivery_log USING btree (state, subscript
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id, replay_due_at, session_id, sequence) WHERE (replay_due_at IS NOT NULL);
+CREATE INDEX delivery_log_replaying ON delivery_log USING btree (subscription_id) WHERE (replay_fence IS NOT NULL);
 CREATE INDEX delivery_restart_by_tenant ON delivery_restart USING btree (tenant_id, subscription_id);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
@@ -1078,6 +1084,7 @@ CREATE INDEX result_hold_by_source ON result_hold USING btree (source_task_id);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX resume_data_by_size ON resume_data USING btree (tenant_id, bytes_durable DESC);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
+CREATE INDEX revocation_by_task ON revocation USING btree (task_id);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE INDEX session_by_client ON session USING btree (((client || ''::text)), tenant_id, id);
 CREATE INDEX session_by_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C", invalidated_at);

@@ -267,6 +267,9 @@ CREATE TABLE revocation (
 -- Serves the worker's look for its own.
 CREATE INDEX revocation_by_worker ON revocation (worker);
 
+-- Serves the question whether a task that is erased, expires or is removed has one.
+CREATE INDEX revocation_by_task ON revocation (task_id);
+
 -- The point of no return between transfer and outcome: the part files of these fences are whole and
 -- durable, and they and no others become the results. Whoever finds the row renames and completes.
 -- It has the pending renames that one transaction began for attempts of one run whose fences follow

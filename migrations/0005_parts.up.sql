@@ -41,6 +41,11 @@ CREATE TABLE abandoned_part (
     source_task_id uuid
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
+-- Serve the question whether a task that is erased, expires or is removed has one, or started one.
+CREATE INDEX abandoned_part_by_task ON abandoned_part (task_id);
+CREATE INDEX abandoned_part_by_source ON abandoned_part (source_task_id)
+    WHERE source_task_id IS NOT NULL;
+
 -- What a cancelled task left for another one, until that takes it, or a failed one for its retry;
 -- the columns are those of `partial`.
 CREATE TABLE resume_data (
@@ -102,6 +107,8 @@ CREATE TABLE upload_resource (
     task_id uuid PRIMARY KEY,
     -- The attempt to which the origin named it.
     fence bigint NOT NULL,
+    -- How it is spoken with, also when the options of its task have changed.
+    dialect text NOT NULL CHECK (dialect IN ('ietf', 'tus', 'content_range')),
     -- Sealed as a whole: whoever knows it may send bytes there.
     url bytea NOT NULL CHECK (octet_length(url) BETWEEN 1 AND 8704),
     -- The task's secrets are sent there too.

@@ -231,6 +231,10 @@ CREATE INDEX delivery_log_replay_of
     ON delivery_log (subscription_id, replay_due_at, session_id, sequence)
     WHERE replay_due_at IS NOT NULL;
 
+-- Serves the claim of a subscription's replays, which looks whether any is claimed.
+CREATE INDEX delivery_log_replaying ON delivery_log (subscription_id)
+    WHERE replay_fence IS NOT NULL;
+
 -- Each try of a message in delivery_log.
 CREATE TABLE delivery_attempt (
     -- A try that is recorded while its message is removed goes with it.

@@ -4,5 +4,7 @@
 -- lacks one of them does not start: it could not read what its tasks need.
 CREATE TABLE secrets_key (
     name bytea PRIMARY KEY CHECK (octet_length(name) = 4),
-    first_used_at timestamptz NOT NULL DEFAULT now()
+    first_used_at timestamptz NOT NULL DEFAULT now(),
+    -- When a running instance has said last that it seals with this key.
+    used_at timestamptz NOT NULL DEFAULT now()
 );

@@ -114,7 +114,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     /// Stops the threads, which still do the waiting work.
     deinit { for thread in state.withLock({ $0.threads }) { thread.stop() } }
 
-    /// The numbers of threads, of threads that work, and of calls that wait for one.
+    /// The numbers of threads, of threads that work, and of calls that wait for one; for tests.
     package var load: (threads: Int, busy: Int, waiting: Int) {
         state.withLock { state in
             let waiting = state.uses.values.reduce(0) { $0 + $1.calls }

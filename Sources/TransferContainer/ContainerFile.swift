@@ -14,12 +14,14 @@ package final class ContainerFile: Sendable {
     }
 
     /// The metadata that change when somebody writes to a file.
+    ///
+    /// The time of its status is none of them: a backup that links the file, a new owner or mode,
+    /// and the removal of its name change that time and no byte. Who writes as many bytes in place
+    /// and then sets the time of the last write back is not noticed.
     private struct Version: Equatable {
         let size: Int64
         /// When the bytes changed last.
         let modified: Time
-        /// When the bytes or the metadata changed last.
-        let changed: Time
 
         struct Time: Equatable {
             let seconds: Int
@@ -38,7 +40,6 @@ package final class ContainerFile: Sendable {
             }
             size = Int64(status.st_size)
             modified = Time(status.st_mtim)
-            changed = Time(status.st_ctim)
         }
     }
 
@@ -111,13 +112,22 @@ package final class ContainerFile: Sendable {
         }
     }
 
-    /// A text that changes with the bytes and with the metadata.
+    /// Whether the file has the bytes of a result that was put at its place.
+    ///
+    /// A destination may have another task's file by now. One that was written after the result's
+    /// task had ended is not its content; an older one is probably a copy that an operator has put
+    /// there.
+    package func holds(_ content: TransferResult.Content) throws(StorageError) -> Bool {
+        guard size == content.bytes else { return false }
+        guard let file = content.file, try identity() != file else { return true }
+        return (modifiedAt ?? .distantPast) <= content.finishedAt
+    }
+
+    /// A text that changes with the bytes, as far as size and time of the last write tell.
     package var version: String {
         switch source {
         case .file(_, let version):
-            return [version.modified, version.changed].reduce("\(version.size)") {
-                "\($0) \($1.seconds).\($1.nanoseconds)"
-            }
+            return "\(version.size) \(version.modified.seconds).\(version.modified.nanoseconds)"
         case .pack: return tag
         }
     }

@@ -2,6 +2,7 @@
 package struct LineBudget: Sendable {
     /// The lines in one ``period``.
     package static let linesMax = 100
+    /// The time after which there are lines again.
     package static let period: Duration = .seconds(10)
 
     private var since: ContinuousClock.Instant?

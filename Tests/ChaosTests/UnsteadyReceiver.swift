@@ -41,9 +41,6 @@ final class UnsteadyReceiver: Sendable {
         state.withLock { $0.messages[path, default: []] }
     }
 
-    /// The number of messages that have arrived at all paths.
-    var count: Int { state.withLock { $0.messages.values.reduce(0) { $0 + $1.count } } }
-
     /// Refuses connections from now on.
     func leave() {
         state.withLock { state in

@@ -17,6 +17,22 @@ extension StoreVerb {
         ).claims
     }
 
+    /// Claims a replay of the first delivery.
+    private static func replay(
+        _ stores: Stores,
+        _ world: ScaleWorld
+    ) async throws -> ReplayClaim? {
+        let id = world.delivery(0)
+        let delivery = try await stores.deliveryLog.replay(tenant: world.tenant, id: id)
+        guard let delivery else { return nil }
+        return try await stores.deliveryLog.claimReplays(
+            of: delivery.subscription,
+            world.worker.reserve(1),
+            limit: 1,
+            lease: .seconds(60)
+        ).claims.first
+    }
+
     private static func attempt(_ status: Int) -> DeliveryAttempt {
         DeliveryAttempt(
             at: Date(),
@@ -167,17 +183,13 @@ extension StoreVerb {
             try await stores.deliveryLog.returnReplays(claims)
             return claims.count * 4
         },
+        StoreVerb("renewReplay") { stores, world in
+            guard let claim = try await replay(stores, world) else { return 0 }
+            let isRenewed = try await stores.deliveryLog.renewReplay(claim, lease: .seconds(60))
+            return isRenewed ? 4 : 0
+        },
         StoreVerb("recordReplayed") { stores, world in
-            let id = world.delivery(0)
-            let delivery = try await stores.deliveryLog.replay(tenant: world.tenant, id: id)
-            guard let delivery else { return 0 }
-            let claims = try await stores.deliveryLog.claimReplays(
-                of: delivery.subscription,
-                world.worker.reserve(1),
-                limit: 1,
-                lease: .seconds(60)
-            ).claims
-            guard let claim = claims.first else { return 0 }
+            guard let claim = try await replay(stores, world) else { return 0 }
             _ = try await stores.deliveryLog.recordReplayed(claim, attempt(200))
             return 4
         },

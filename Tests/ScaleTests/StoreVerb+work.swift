@@ -111,6 +111,7 @@ extension StoreVerb {
             for claim in claims {
                 let resource = UploadResource(
                     fence: claim.fence,
+                    dialect: .ietf,
                     url: "https://a.test/1",
                     isAtOrigin: true,
                     body: "data"
@@ -146,6 +147,7 @@ extension StoreVerb {
         StoreVerb("forget(of an upload)") { stores, world in
             let resource = UploadResource(
                 fence: Fence(rawValue: 7),
+                dialect: .ietf,
                 url: "https://a.test/1",
                 isAtOrigin: true,
                 body: "data"

@@ -46,6 +46,8 @@ struct StoreVerb: Sendable {
         "currentTime": "reads nothing that is stored",
         "lossySettings": "reads nothing that is stored",
         "use": "reads a table of a few rows",
+        "renewUse": "changes one row of a table of a few",
+        "isOtherKeyInUse": "reads a table of a few rows",
         "rewrap": "a part of `transferd secrets rewrap`, which looks at everything",
         "isAnyWorkerAlive": "a part of `transferd verify`, which looks at everything",
         "markResults": "a part of `transferd verify`",

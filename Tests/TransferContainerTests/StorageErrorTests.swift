@@ -39,8 +39,8 @@ import TransferModel
 
     @Test func theWordsAreThoseOfFailures() {
         for shortage in Shortage.allCases {
-            #expect(TransferFailure(shortage.code, "").shortage == shortage)
-            #expect(shortage.code.rawValue == shortage.rawValue)
+            let code = TransferFailure.Code(rawValue: shortage.rawValue)
+            #expect(code.flatMap { TransferFailure($0, "").shortage } == shortage)
         }
     }
 }

@@ -57,6 +57,13 @@ import TransferWire
             try roundTrip(LeaseRequest(leaseSeconds: .some(nil))).1 == #"{"lease_seconds":null}"#
         )
         #expect(try roundTrip(LeaseRequest()).1 == "{}")
+        let subscription = SubscriptionPatchRequest(
+            enabled: .some(nil),
+            headers: .some(["A": nil, "B": "c"])
+        )
+        #expect(
+            try roundTrip(subscription).1 == #"{"enabled":null,"headers":{"A":null,"B":"c"}}"#
+        )
     }
 
     @Test func readsOtherRequestsAsTheyWereWritten() throws {

@@ -143,7 +143,7 @@ final class ActiveTransfer {
         )
         firstByte = FirstByteWatch(timeout: request.firstByteTimeout)
         speed = SpeedWatch(limit: request.speedLimit)
-        pacing = Pacing(request, debtors: debtors, at: now)
+        pacing = Pacing(request, debtors: debtors)
         upload = Upload(request)
         canBePaused = !request.offersHTTP2 || CurlLoop.libraryVersion.isHTTP2Sound
         headParser = HeadParser(bytesMax: request.headerBytesMax, linesMax: request.headerLinesMax)

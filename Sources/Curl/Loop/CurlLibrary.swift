@@ -33,8 +33,6 @@ package struct CurlLibrary: Sendable {
     package let version: String
     /// The TLS library, for example `OpenSSL/3.0.19`, or nil without one.
     package let tlsVersion: String?
-    /// The schemes it was built with; transfers here use `http` and `https` only.
-    package let protocols: [String]
     /// The names of its features, such as `HTTP2`, `AsynchDNS` and `threadsafe`.
     package let features: [String]
 
@@ -58,13 +56,12 @@ package struct CurlLibrary: Sendable {
     init() {
         guard let info = unsafe curl_version_info(CURLVERSION_ELEVENTH) else {
             number = Version(0, 0, 0)
-            (version, tlsVersion, protocols, features) = ("", nil, [], [])
+            (version, tlsVersion, features) = ("", nil, [])
             return
         }
         number = unsafe Version(packed: info.pointee.version_num)
         version = unsafe Self.text(info.pointee.version) ?? ""
         tlsVersion = unsafe Self.text(info.pointee.ssl_version)
-        protocols = unsafe Self.texts(info.pointee.protocols)
         features = unsafe Self.texts(info.pointee.feature_names)
     }
 

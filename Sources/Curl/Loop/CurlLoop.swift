@@ -133,10 +133,6 @@ package final class CurlLoop: Sendable {
         }
     }
 
-    func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
-        post { [driver] in driver.limit(id, receiveRate: receiveRate, sendRate: sendRate) }
-    }
-
     func share(_ id: UInt64, _ rates: [SharedRate]) {
         post { [driver] in driver.share(id, rates) }
     }

@@ -20,25 +20,12 @@ package struct CurlTransfer: Sendable, Hashable {
     /// where pausing it is sound (``CurlLibrary/isHTTP2Sound``).
     package func proceed() { loop.proceed(id) }
 
-    /// Changes the rates from any thread.
-    ///
-    /// The new rates replace ``CurlRequest/receiveRateMax`` and ``CurlRequest/sendRateMax``; they
-    /// have no effect once the transfer has ended. They hold at once: a pause computed for an old
-    /// rate is made longer or shorter. A transfer that started with HTTP/2 on offer is left alone
-    /// where pausing it is not sound (``CurlLibrary/isHTTP2Sound``).
-    ///
-    /// - Parameters:
-    ///   - receiveRate: the most body bytes to receive per second, above zero, or nil for any.
-    ///   - sendRate: the most body bytes to send per second, above zero, or nil for any.
-    package func limit(receiveRate: Int64?, sendRate: Int64?) {
-        precondition(receiveRate ?? 1 > 0 && sendRate ?? 1 > 0, "a rate must be above zero")
-        loop.limit(id, receiveRate: receiveRate, sendRate: sendRate)
-    }
-
     /// Puts the transfer under `rates` from any thread.
     ///
-    /// They replace its ``CurlRequest/sharedRates``, and its pauses are computed again; otherwise
-    /// this works like ``limit(receiveRate:sendRate:)``.
+    /// They replace its ``CurlRequest/sharedRates``; they have no effect once the transfer has
+    /// ended. They hold at once: a pause computed for an old rate is made longer or shorter. A
+    /// transfer that started with HTTP/2 on offer is left alone where pausing it is not sound
+    /// (``CurlLibrary/isHTTP2Sound``).
     package func share(_ rates: [SharedRate]) { loop.share(id, rates) }
 
     package static func == (left: CurlTransfer, right: CurlTransfer) -> Bool {

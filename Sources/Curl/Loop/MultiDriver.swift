@@ -130,16 +130,6 @@ import Foundation
         end(transfer, nil, reason: .cancelled)
     }
 
-    func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
-        waiting[id]?.limit(receiveRate, sendRate)
-        detours[id]?.limit(receiveRate, sendRate)
-        transfers[id]?.repetition?.limit(receiveRate, sendRate)
-        guard let transfer = transfers[id], transfer.canBePaused else { return }
-        transfer.pacing.limit(receiveRate: receiveRate, sendRate: sendRate, at: .now)
-        pace(transfer)
-        pauseDebtors()
-    }
-
     func share(_ id: UInt64, _ rates: [SharedRate]) {
         waiting[id]?.request.sharedRates = rates
         detours[id]?.request.sharedRates = rates

@@ -50,11 +50,6 @@ struct TransferStart {
         if addresses == nil { addresses = found } else { proxyAddresses = found }
     }
 
-    /// Changes the rates with which it will start.
-    mutating func limit(_ receiveRate: Int64?, _ sendRate: Int64?) {
-        (request.receiveRateMax, request.sendRateMax) = (receiveRate, sendRate)
-    }
-
     /// Returns the way through the proxy; nil without one.
     ///
     /// - Throws: ``CurlError`` with `egressDenied` if no address of the host may be reached.

@@ -1,6 +1,6 @@
 import CCurl
 
-/// The pacers of both directions of one transfer, and which directions are paused: by a rate, or
+/// The rates that one transfer keeps, and which of its directions are paused: by a rate, or
 /// because the sink takes nothing or the source gives nothing for now.
 ///
 /// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of
@@ -28,12 +28,10 @@ struct Pacing {
 
     /// The pauses that libcurl was told last.
     private(set) var rest = Rest()
-    private var receiver: Pacer
-    private var sender: Pacer
     private let debtors: Debtors
     private let sendsBody: Bool
     private let decodesBody: Bool
-    /// The rates shared with other transfers; bytes count against them in both directions.
+    /// The rates, perhaps shared with other transfers; bytes of both directions count against them.
     var shared: [SharedRate]
     /// Whether receiving is to be paused, of which libcurl has not been told.
     private var owesRest = false
@@ -45,9 +43,7 @@ struct Pacing {
     var isAwaiting: Bool { awaitsSink || awaitsSource }
 
     /// Starts with the rates of the request.
-    init(_ request: CurlRequest, debtors: Debtors, at now: Instant) {
-        receiver = Pacer(rate: request.receiveRateMax, at: now)
-        sender = Pacer(rate: request.sendRateMax, at: now)
+    init(_ request: CurlRequest, debtors: Debtors) {
         sendsBody = request.body != nil || request.bodySource != nil
         decodesBody = request.decodesBody
         shared = request.sharedRates
@@ -56,7 +52,7 @@ struct Pacing {
 
     /// Returns whether a piece may be taken; if not, receiving is paused from now on.
     mutating func mayReceive(_ transfer: ActiveTransfer, at now: Instant) -> Bool {
-        guard pauseEnd(of: receiver, at: now, isPaused: rest.receiving) != nil else { return true }
+        guard pauseEnd(at: now, isPaused: rest.receiving) != nil else { return true }
         if decodesBody { owesRest = true } else { rest.receiving = true }
         enter(transfer)
         return decodesBody
@@ -64,7 +60,6 @@ struct Pacing {
 
     /// Records received bytes.
     mutating func received(_ count: Int64, at now: Instant) {
-        receiver.move(count, at: now)
         for rate in shared { rate.move(count, at: now) }
     }
 
@@ -77,10 +72,9 @@ struct Pacing {
         at now: Instant,
         isLast: Bool
     ) {
-        sender.move(count, at: now)
         for rate in shared { rate.move(count, at: now) }
         guard !isLast else { return }
-        if pauseEnd(of: sender, at: now, isPaused: rest.sending) != nil { enter(transfer) }
+        if pauseEnd(at: now, isPaused: rest.sending) != nil { enter(transfer) }
     }
 
     /// Records that the sink did not take a piece, with which receiving is paused.
@@ -103,19 +97,13 @@ struct Pacing {
     /// Takes back a pause that libcurl could not be told of.
     mutating func forgetRest() { rest = Rest() }
 
-    /// Changes both rates; the pauses follow at the next ``update(at:)``.
-    mutating func limit(receiveRate: Int64?, sendRate: Int64?, at now: Instant) {
-        receiver.limit(to: receiveRate, at: now)
-        sender.limit(to: sendRate, at: now)
-    }
-
     /// Decides again which directions are paused from now on.
     mutating func update(at now: Instant) -> Rest {
         isEntered = false
         let isReceivingDue = rest.receiving || owesRest
         owesRest = false
-        let receiving = isReceivingDue ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
-        let sending = sendsBody ? pauseEnd(of: sender, at: now, isPaused: rest.sending) : nil
+        let receiving = isReceivingDue ? pauseEnd(at: now, isPaused: true) : nil
+        let sending = sendsBody ? pauseEnd(at: now, isPaused: rest.sending) : nil
         rest = Rest(
             receiving: receiving != nil || awaitsSink,
             sending: sending != nil || awaitsSource,
@@ -124,12 +112,9 @@ struct Pacing {
         return rest
     }
 
-    /// Returns when the last of a direction's rates lets it continue; nil for now.
-    private func pauseEnd(of pacer: Pacer, at now: Instant, isPaused: Bool) -> Instant? {
-        shared.reduce(pacer.pauseEnd(at: now, isPaused: isPaused)) { end, rate in
-            guard let other = rate.pauseEnd(at: now, isPaused: isPaused) else { return end }
-            return end.map { max($0, other) } ?? other
-        }
+    /// Returns when the last of the rates lets a direction continue; nil for now.
+    private func pauseEnd(at now: Instant, isPaused: Bool) -> Instant? {
+        shared.compactMap { $0.pauseEnd(at: now, isPaused: isPaused) }.max()
     }
 
     private mutating func enter(_ transfer: ActiveTransfer) {

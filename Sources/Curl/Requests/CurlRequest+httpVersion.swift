@@ -46,10 +46,7 @@ extension CurlRequest.HTTPVersion {
 extension CurlRequest {
     /// Whether HTTP/2 may be used; a stream that is paused must not use an unsound version.
     var offersHTTP2: Bool {
-        let isPaced = isReceivingPaced || sendRateMax != nil
-        return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
+        httpVersion == .negotiated
+            && (sharedRates.isEmpty || CurlLoop.libraryVersion.isHTTP2Sound)
     }
-
-    /// Whether a body may have to wait for a rate.
-    var isReceivingPaced: Bool { receiveRateMax != nil || !sharedRates.isEmpty }
 }

@@ -54,14 +54,10 @@ package struct CurlRequest: Sendable {
     /// ``decodingRatioMax``. A body that was coded twice, or as was not asked for, is
     /// `badResponse`.
     package var decodesBody = false
-    /// The maximum number of body bytes received per second, above zero, or nil for no limit.
+    /// The rates that the transfer keeps, alone or together with others.
     ///
-    /// It is kept on average: bytes come in pieces of up to 16 KiB and pauses of some milliseconds.
-    /// See ``CurlTransfer/limit(receiveRate:sendRate:)``.
-    package var receiveRateMax: Int64?
-    /// The maximum number of body bytes sent per second; otherwise as ``receiveRateMax``.
-    package var sendRateMax: Int64?
-    /// The rates that the transfer keeps together with others, besides its own.
+    /// They are kept on average: bytes come in pieces of up to 16 KiB and pauses of some
+    /// milliseconds. See ``CurlTransfer/share(_:)``.
     package var sharedRates: [SharedRate] = []
     /// The cookies to send where they belong, and to add to; nil to send and keep none.
     package var cookies: CookieJar?
@@ -183,8 +179,7 @@ extension CurlRequest {
         guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte),
             body == nil || bodySource == nil,
             method != "HEAD" || (body == nil && bodySource == nil),
-            headers.allSatisfy(Self.isSendable),
-            receiveRateMax ?? 1 > 0, sendRateMax ?? 1 > 0
+            headers.allSatisfy(Self.isSendable)
         else { throw CurlError(.invalidRequest) }
         return try url.get()
     }

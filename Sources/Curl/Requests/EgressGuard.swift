@@ -39,7 +39,7 @@ package struct EgressGuard: Sendable {
     func allows(host: String, for group: UUID?) -> Bool { decideOnHost(host, group) }
 
     /// Returns whether the address may be reached for a group.
-    package func allows(_ address: SocketAddress, for group: UUID? = nil) -> Bool {
+    package func allows(_ address: SocketAddress, for group: UUID?) -> Bool {
         decide(address, group)
     }
 

@@ -72,11 +72,4 @@ struct Batch: Sendable {
     private static func clientString(_ index: Int) -> String {
         index < oddStrings.count ? oddStrings[index] : "file number \(index + 1)"
     }
-
-    /// The number of bytes in all files whose size is known beforehand.
-    var byteCount: Int {
-        items.reduce(0) { sum, item in
-            if case .content(let file) = item.expectation { sum + file.byteCount } else { sum }
-        }
-    }
 }

@@ -76,6 +76,8 @@ final class AttemptStarter: Sendable {
     /// Starts claimed tasks: those that may show a credential, continue an upload, copy something,
     /// be at a mirror or fail for a test once that has been looked up, and those whose request must
     /// not be sent twice once the claim outlasts a crash of the database.
+    ///
+    /// Those that do not open wait.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
@@ -83,6 +85,7 @@ final class AttemptStarter: Sendable {
             guard
                 claim.mayShowCredential || claim.resumableUpload != nil || claim.hasMirrors
                     || claim.isForTests || claim.request.isCopy || !claim.isIdempotent
+                    || claim.hasUnreadableSecrets
             else {
                 start(claim)
                 continue
@@ -135,7 +138,7 @@ final class AttemptStarter: Sendable {
     /// Returns the claims with their upload resources, results to be copied and mirrors.
     private func lookedUp(_ claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
         var claims = claims
-        if claims.contains(where: { $0.resumableUpload != nil }) {
+        if claims.contains(where: \.mayHaveBegunUpload) {
             claims = try await stores.uploadResources.resources(of: claims)
         }
         if claims.contains(where: { $0.request.copiedTask != nil }) {
@@ -148,12 +151,14 @@ final class AttemptStarter: Sendable {
         return claims
     }
 
-    /// Ends the attempts of copies of which nothing is to be asked of the source now, and those
-    /// that a test of a client wants to fail.
+    /// Ends the attempts that this instance cannot open, those of copies of which nothing is to be
+    /// asked of the source now, and those that a test of a client wants to fail.
     ///
     /// - Returns: the others.
     private func startable(_ waiting: [Waiting]) async throws(StoreError) -> [Waiting] {
-        var waiting = waiting
+        var waiting = sifted(waiting) { claim in
+            claim.hasUnreadableSecrets ? judge.outcome(ofUnreadable: claim) : nil
+        }
         if waiting.contains(where: { $0.claim.request.sourceHostKey != nil }) {
             let current = try await stores.pauses.pauses()
             waiting = sifted(waiting) { claim in
@@ -349,9 +354,6 @@ extension TaskClaim {
     }
 
     fileprivate func parsedURL() throws(TransferFailure) -> CurlURL {
-        guard !hasUnreadableSecrets else {
-            throw TransferFailure(.couldNotConnect, "This service cannot open the request.")
-        }
         do throws(CurlError) {
             return try CurlURL(url)
         } catch {

@@ -29,6 +29,14 @@ extension TaskClaim {
     /// Whether the origin may see the request twice.
     var isIdempotent: Bool { options.isIdempotent ?? request.isIdempotent }
 
+    /// Whether the resource of its upload has to be looked up before the task starts.
+    ///
+    /// One that must not be done twice may have a resource although its options ask for none by
+    /// now.
+    var mayHaveBegunUpload: Bool {
+        resumableUpload != nil || request.kind == .upload && !isIdempotent
+    }
+
     /// The cookies with which an attempt starts: none, or nil when it does not keep any.
     var cookies: CookieJar? { options.keepsCookies ?? false ? CookieJar() : nil }
 

@@ -113,6 +113,7 @@ struct FairShare {
     /// them or is left out.
     var isFull: Bool { waiting.count >= settings.flowsMax }
 
+    /// The number of flows that wait; for tests.
     var waitingCount: Int { waiting.count }
 
     /// Whether several tenants have tasks here.

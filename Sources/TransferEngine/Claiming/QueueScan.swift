@@ -51,8 +51,8 @@ struct QueueScan {
         for host in hosts where self.hosts.count < Signal.hostsMax { self.hosts.insert(host) }
     }
 
-    /// Returns the hosts to look at because a look at everything takes several, and may come by them
-    /// only after minutes.
+    /// Returns the hosts to look at because a look at everything takes several, and may come by
+    /// them only after minutes.
     mutating func takeHosts() -> Set<HostKey> {
         guard position != nil else { return [] }
         defer { hosts = [] }

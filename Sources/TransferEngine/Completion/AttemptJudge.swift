@@ -268,6 +268,16 @@ struct AttemptJudge {
         )
     }
 
+    /// Returns the outcome of a request that this instance cannot open: another may have the key,
+    /// or this one once it is restarted with it.
+    func outcome(ofUnreadable claim: TaskClaim) -> AttemptOutcome {
+        waitingOut(
+            TransferFailure(.couldNotConnect, "This service cannot open the request."),
+            claim,
+            remaining: claim.timeoutForResource - claim.elapsed
+        )
+    }
+
     /// Returns the outcome of an attempt that is not counted; a wait that would outlast the task's
     /// time is not started.
     func waitingOut(

@@ -160,10 +160,10 @@ final class Download: CurlSink, TransferAttempt {
     func plainRequest(_ state: State) -> CurlRequest {
         var request = CurlRequest(
             url: state.machine.url,
+            method: state.request.method,
             headers: state.headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )
-        request.method = state.request.method
         if case .data(let bytes) = state.request.upload { request.body = bytes }
         request.httpVersion = .choice(for: .file(size: claim.options.expectedSize))
         request.apply(

@@ -230,7 +230,8 @@ extension TransferEngine {
                 notAfter: latest
             )
             if erased.sessions > 0 { removals.owners.signal() }
-            let isMore = erased.isMore || removed.count == ErasureStore.erasureTasksMax
+            // Also after fewer than a call erases: others may have had resume data until now.
+            let isMore = erased.isMore || !removed.isEmpty
             wasMore = wasMore || isMore
             position = erased.position
             guard position != nil else {

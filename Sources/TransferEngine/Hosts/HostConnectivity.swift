@@ -85,7 +85,7 @@ struct HostConnectivity: ~Copyable {
         self.settings = settings
     }
 
-    /// The number of hosts remembered.
+    /// The number of hosts remembered; for tests.
     var count: Int { states.count }
 
     /// Whether attempts are kept from the host, except for one probe at a time.

@@ -83,7 +83,8 @@ extension Exchange {
         let goesOn = state.withLock { state in
             state.metrics.note(result)
             state.cookies = result.summary.cookies ?? state.cookies
-            if state.upload == nil || state.request.upload != nil, !result.isRequestRefused {
+            let hasEffects = state.upload?.hasEffects ?? true || state.request.upload != nil
+            if hasEffects, !result.isRequestRefused {
                 state.mayHaveArrived = state.mayHaveArrived || state.metrics.requestStart > .zero
             }
             if connections.isRefusal(result) { state.machine.abandoned() }

@@ -99,14 +99,14 @@ final class Exchange: CurlSink, TransferAttempt {
     /// Opens the file to send; waits for the disk.
     private func open(_ source: Container.Place) {
         do throws(StorageError) {
-            let file = try UploadFile(source, in: container)
+            let file = try UploadFile(source, in: container, holding: claim.copiedResult)
             state.withLock { $0.file = file }
         } catch {
             // A shortage on this machine says nothing about the file.
             let isItsOwn = [ENOENT, ENXIO, ENODEV].contains(error.errno)
             let failure =
                 isItsOwn || error.failure.shortage == nil
-                ? TransferFailure(.sourceMissing, "The file to upload cannot be read.")
+                ? TransferFailure.sourceMissing(ofResult: claim.copiedResult != nil)
                 : error.failure
             state.withLock { $0.machine.failed(failure) }
         }
@@ -114,7 +114,8 @@ final class Exchange: CurlSink, TransferAttempt {
 
     /// Prepares the first request of an upload that its origin continues, once its body is known.
     private func prepareUpload() {
-        guard let dialect = claim.resumableUpload else { return }
+        // An upload that must not be done twice goes on as it has begun, whatever its options say.
+        guard let dialect = claim.resumableUpload ?? claim.uploadResource?.dialect else { return }
         state.withLock { state in
             guard state.machine.mayRequest, !state.isCopyUnknown else { return }
             do throws(TransferFailure) {
@@ -201,9 +202,7 @@ extension Exchange {
         state.withLock { state in
             switch source {
             case .result:
-                state.machine.failed(
-                    TransferFailure(.sourceMissing, "The result to copy is not kept any more.")
-                )
+                state.machine.failed(.sourceMissing(ofResult: true))
             case .remote:
                 state.copied = claim.uploadResource.flatMap { resource in
                     SourceStream.Identity(version: resource.body)
@@ -267,5 +266,16 @@ extension Exchange {
         // it must not.
         if isNew { prepareUpload() }
         request()
+    }
+}
+
+extension TransferFailure {
+    /// There is nothing to send: no file of the client's, or no result to copy.
+    fileprivate static func sourceMissing(ofResult isResult: Bool) -> TransferFailure {
+        TransferFailure(
+            .sourceMissing,
+            isResult
+                ? "The result to copy is not kept any more." : "The file to upload cannot be read."
+        )
     }
 }

@@ -327,8 +327,11 @@ extension SourceStream.Identity {
         self.init(length: length, validator: EntityValidator(stored: String(parts[1])))
     }
 
+    /// The beginning of what stands for the version of a source that tells none.
+    static let unprovenPrefix = "unproven "
+
     /// Returns ``version``, or a text that belongs to this attempt alone.
-    func version(in attempt: Fence) -> String { version ?? "unproven \(attempt)" }
+    func version(in attempt: Fence) -> String { version ?? "\(Self.unprovenPrefix)\(attempt)" }
 }
 
 extension TransferFailure {

@@ -1,6 +1,8 @@
 import Curl
+import Glibc
 import Synchronization
 import TransferContainer
+import TransferModel
 
 /// The file whose bytes are sent, or only the rest of them.
 final class UploadFile: CurlBodySource {
@@ -9,8 +11,16 @@ final class UploadFile: CurlBodySource {
     private let offset = Atomic<Int64>(0)
 
     /// Opens a plain file.
-    init(_ place: Container.Place, in container: Container) throws(StorageError) {
+    ///
+    /// - Throws: ``StorageError``, with `ENOENT` also for a file without the bytes of `content`.
+    init(
+        _ place: Container.Place,
+        in container: Container,
+        holding content: TransferResult.Content? = nil
+    ) throws(StorageError) {
         file = try ContainerFile(place, in: container)
+        guard let content, try !file.holds(content) else { return }
+        throw StorageError(operation: "statx", errno: ENOENT)
     }
 
     /// How far libcurl was given the file.

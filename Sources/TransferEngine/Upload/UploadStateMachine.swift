@@ -60,7 +60,7 @@ struct UploadStateMachine {
     /// Begins where an earlier attempt of the task has stopped, if the body is still the same.
     ///
     /// - Parameters:
-    ///   - dialect: any but `off`.
+    ///   - dialect: any but `off`, for an upload that begins.
     ///   - claim: the task, with its resource.
     ///   - url: the task's.
     ///   - length: the number of bytes of the body.
@@ -73,6 +73,9 @@ struct UploadStateMachine {
         length: Int64,
         body: String
     ) throws(TransferFailure) {
+        let known = claim.uploadResource
+        // What the task's options say by now is for an upload that begins.
+        let dialect = known?.body == body ? known?.dialect ?? dialect : dialect
         self.dialect = dialect
         origin = url
         fence = claim.fence
@@ -81,7 +84,7 @@ struct UploadStateMachine {
         self.length = length
         self.body = body
         step = dialect.namesResourceFirst ? .creation : .whole
-        guard let known = claim.uploadResource, let named = try? CurlURL(known.url) else { return }
+        guard let known, let named = try? CurlURL(known.url) else { return }
         if known.body == body {
             // Whatever was stored: secrets are for the origin of the task's URL as it is now.
             resource = known.isAtOrigin && !named.isSameOrigin(as: url) ? known.elsewhere : known
@@ -89,6 +92,9 @@ struct UploadStateMachine {
             isKept = true
             step = .offset
         } else if !isIdempotent {
+            if known.body.hasPrefix(SourceStream.Identity.unprovenPrefix) {
+                throw TransferFailure.sourceWithoutValidator.final
+            }
             throw TransferFailure(
                 .sourceChanged,
                 "The file was changed after a part of it had been sent."
@@ -112,15 +118,21 @@ struct UploadStateMachine {
         }
     }
 
+    /// Whether the step does what the task is for, as far as its origin is concerned: it sends the
+    /// body, or creates an upload of no bytes, which is then complete (tus, "Creation").
+    var hasEffects: Bool { sendsBody || step == .creation && isCompleteOnceCreated }
+
+    private var isCompleteOnceCreated: Bool { dialect == .tus && length == 0 }
+
     /// Whether ``resource`` has to be kept before the step.
-    var awaitsKeeping: Bool { !isKept && resource != nil && dialect.namesResourceFirst }
+    var awaitsKeeping: Bool { !isKept && resource != nil && step != .whole }
 
     /// Whether libcurl may repeat the request of the step by itself: a body that was cut would be
     /// sent again from where it began, before the origin is asked what it has.
     var isRepeatable: Bool { !sendsBody }
 
     /// Whether another attempt may follow whatever the origin has got: it asks how much that is.
-    var mayBeResumed: Bool { isKept || step == .creation }
+    var mayBeResumed: Bool { isKept || step == .creation && !isCompleteOnceCreated }
 
     /// Records that a resource was stored.
     mutating func kept(_ resource: UploadResource) {
@@ -140,7 +152,10 @@ extension UploadStateMachine {
         from url: CurlURL,
         isAtOrigin: Bool
     ) -> Bool {
-        guard step == .whole, head.status == 104, resource == nil else { return false }
+        // One of another iteration is to be ignored (the draft's appendix on draft versions).
+        guard step == .whole, head.status == 104, resource == nil,
+            head["Upload-Draft-Interop-Version"] == Self.draftVersion
+        else { return false }
         do throws(TransferFailure) {
             try name(head, from: url, isAtOrigin: isAtOrigin)
             return true
@@ -162,10 +177,10 @@ extension UploadStateMachine {
         do throws(TransferFailure) {
             let next =
                 switch step {
-                case .whole: wholeAnswered(head, hasSentAll: sent == length)
+                case .whole: try wholeAnswered(head, from: url, isAtOrigin: isAtOrigin, sent)
                 case .creation: try created(head, from: url, isAtOrigin: isAtOrigin)
                 case .offset: try offsetAnswered(head)
-                case .rest(let start): try restAnswered(head, start: start)
+                case .rest(let start): try restAnswered(head, start: start, sent)
                 }
             guard let next else { return .ordinary }
             requests += 1
@@ -182,17 +197,31 @@ extension UploadStateMachine {
         }
     }
 
-    private mutating func wholeAnswered(_ head: ResponseHead, hasSentAll: Bool) -> Step? {
-        guard resource != nil else { return nil }
-        if (200...299).contains(head.status) {
-            return head.isUploadComplete == false ? .offset : nil
+    private mutating func wholeAnswered(
+        _ head: ResponseHead,
+        from url: CurlURL,
+        isAtOrigin: Bool,
+        _ sent: Int64
+    ) throws(TransferFailure) -> Step? {
+        guard (200...299).contains(head.status) else {
+            if isRefusal(head, sent) { giveUpResource() }
+            return nil
         }
-        // What the origin has made of the whole body does not change when it is asked for the
-        // offset: it would only say that it has all of it.
-        let isRefused =
-            (400...499).contains(head.status) && ![408, 423, 425, 429].contains(head.status)
-        if head.isUploadComplete ?? (hasSentAll || isRefused) { giveUpResource() }
-        return nil
+        guard head.isUploadComplete == false else { return nil }
+        // Proxies pass on no 104; the answer names the same place.
+        if resource == nil { try name(head, from: url, isAtOrigin: isAtOrigin) }
+        return .offset
+    }
+
+    /// Whether an answer to the body, or to its rest, is what the origin has made of it.
+    ///
+    /// That does not change when it is asked for the offset: it would only say that it has all.
+    private func isRefusal(_ head: ResponseHead, _ sent: Int64) -> Bool {
+        if let isComplete = head.isUploadComplete { return isComplete }
+        // A resource outlives the want of a credential, and what a gateway says in its place.
+        if !isWhole, [401, 407, 502, 503, 504].contains(head.status) { return false }
+        return (400...499).contains(head.status)
+            ? ![408, 423, 425, 429].contains(head.status) : sent == length
     }
 
     private mutating func created(
@@ -201,8 +230,7 @@ extension UploadStateMachine {
         isAtOrigin: Bool
     ) throws(TransferFailure) -> Step? {
         guard (200...299).contains(head.status) else { return nil }
-        // tus: an upload of no bytes is complete when it is created.
-        if dialect == .tus, length == 0 { return nil }
+        if isCompleteOnceCreated { return nil }
         try name(head, from: url, isAtOrigin: isAtOrigin)
         return .rest(from: 0)
     }
@@ -212,37 +240,55 @@ extension UploadStateMachine {
         case 404, 410: return try beginAnew()
         case 308 where dialect == .contentRange: return try rest(from: head.rangeUploaded)
         case 200...299:
-            guard dialect != .contentRange, head.isUploadComplete != true else { return nil }
+            guard dialect != .contentRange else { return nil }
             guard head.uploadLength ?? length == length else {
-                throw TransferFailure(.badResponse, "The server tells another length of the body.")
+                throw contradicted("The server tells another length of the body.")
             }
-            if dialect == .tus, head.uploadOffset == length { return nil }
-            return try rest(from: head.uploadOffset)
+            return try isComplete(head) ? nil : rest(from: head.uploadOffset)
         default: return nil
         }
     }
 
     private mutating func restAnswered(
         _ head: ResponseHead,
-        start: Int64
+        start: Int64,
+        _ sent: Int64
     ) throws(TransferFailure) -> Step? {
-        if dialect == .ietf, head.isUploadComplete == true {
-            if !(200...299).contains(head.status) { giveUpResource() }
-            return nil
-        }
         switch head.status {
-        case 404, 410: return try beginAnew()
-        case 409 where dialect != .contentRange: return try askAgain()
+        case 200...299 where dialect != .contentRange:
+            if try isComplete(head) { return nil }
+            // Of the draft, an answer without a word of completeness says that there is more to
+            // come.
+            let isBehind = dialect == .ietf && head.uploadOffset.map { $0 == length } ?? true
+            return try isBehind ? askAgain() : rest(from: head.uploadOffset, beyond: start)
         case 308 where dialect == .contentRange:
             return try rest(from: head.rangeUploaded, beyond: start)
-        case 200...299 where dialect == .tus:
-            return head.uploadOffset == length
-                ? nil : try rest(from: head.uploadOffset, beyond: start)
-        case 200...299 where dialect == .ietf && head.isUploadComplete == false:
-            return head.uploadOffset == nil
-                ? try askAgain() : try rest(from: head.uploadOffset, beyond: start)
-        default: return nil
+        case _ where head.isUploadComplete == true: break
+        case 404, 410: return try beginAnew()
+        case 409 where dialect != .contentRange: return try askAgain()
+        default: break
         }
+        // Only Google's storage answers the question for the offset with what came of the upload.
+        if dialect != .contentRange, isRefusal(head, sent) { giveUpResource() }
+        return nil
+    }
+
+    /// Returns whether an answer says that the origin has the whole body.
+    private mutating func isComplete(_ head: ResponseHead) throws(TransferFailure) -> Bool {
+        guard dialect == .ietf else { return head.uploadOffset == length }
+        guard head.isUploadComplete == true else { return false }
+        guard head.uploadOffset ?? length == length else {
+            throw contradicted("The server calls an upload complete of which it has a part.")
+        }
+        return true
+    }
+
+    /// Gives up a resource whose origin contradicts itself.
+    ///
+    /// - Returns: the failure, after which a request that must not be repeated is not.
+    private mutating func contradicted(_ words: String) -> TransferFailure {
+        giveUpResource()
+        return TransferFailure(isIdempotent ? .badResponse : .unknownOutcome, words)
     }
 
     /// Returns the step that asks for the offset, because what was sent did not begin there.
@@ -314,6 +360,7 @@ extension UploadStateMachine {
         resourceURL = named
         resource = UploadResource(
             fence: fence,
+            dialect: dialect,
             url: named.absoluteString,
             isAtOrigin: isAtOrigin && named.isSameOrigin(as: origin),
             body: body

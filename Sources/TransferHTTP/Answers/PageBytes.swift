@@ -66,12 +66,9 @@ extension Answer {
 
     /// Returns a page of the first `limit` of `values`; one more was read to find out whether a
     /// next page exists.
-    ///
-    /// `byteCount` is the number of bytes that clients have put into all of them.
     static func page<Value: Sendable>(
         _ values: [Value],
         limit: Int,
-        byteCount: Int = 0,
         document: @escaping @Sendable (Value) -> some Encodable & Sendable,
         cursor: @escaping @Sendable (Value) -> Cursor
     ) async throws -> Answer {
@@ -79,7 +76,6 @@ extension Answer {
         return try await .page(
             page,
             next: values.count > limit ? page.last.map(cursor) : nil,
-            byteCount: byteCount,
             document: document,
             cursor: cursor
         )

@@ -16,6 +16,8 @@ struct BodyRoutes: Sendable {
     let staged: StagedBytes
     let bytesMax: Int64
     let tell: @Sendable (Set<Signal>) -> Void
+    /// The keys of requests whose bodies arrive, which may take weeks.
+    let keys: KeyWatch
     /// The threads on which writes block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
@@ -24,7 +26,7 @@ struct BodyRoutes: Sendable {
             try await offset(of: context.taskID(), tenant: context.requireTenant())
         }
         router.put("/v1/tasks/{id}/body", scope: .submit) { request, context in
-            try await put(request, of: context.taskID(), tenant: context.requireTenant())
+            try await put(request, of: context.taskID(), for: context.requireCaller())
         }
     }
 
@@ -36,7 +38,9 @@ struct BodyRoutes: Sendable {
         return Response(status: .noContent, headers: [.uploadOffset: "\(size)"])
     }
 
-    func put(_ request: Request, of id: TaskID, tenant: TenantID) async throws -> Response {
+    func put(_ request: Request, of id: TaskID, for caller: Caller) async throws -> Response {
+        let tenant = caller.tenant
+        let key = keys.hold(caller)
         _ = try await awaiting(id, tenant: tenant)
         let range = try BodyRange(request.headers)
         try Self.checkForm(of: request.headers, isWhole: range.isWhole)
@@ -55,7 +59,7 @@ struct BodyRoutes: Sendable {
             throw problem
         }
         do {
-            try await receive(first, &chunks, into: body, range, of: id, tenant: tenant)
+            try await receive(first, &chunks, into: body, range, of: id, under: key)
         } catch {
             try await keep(body, of: id, tenant: tenant)
             throw error
@@ -68,9 +72,12 @@ struct BodyRoutes: Sendable {
         guard isComplete else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
+        // Nothing is sent in the name of a key that has ended.
+        try key.check()
         guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
+        guard ready.state != .cancelled else { throw Self.notExpected(by: ready) }
         tell(.ofTasks)
         return try Response(
             status: .ok,
@@ -125,10 +132,12 @@ struct BodyRoutes: Sendable {
         guard let task = try await stores.tasks.task(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
-        guard task.awaitsBody else {
-            throw Problem(.bodyNotExpected, "The task is \(task.state.rawValue).")
-        }
+        guard task.awaitsBody else { throw Self.notExpected(by: task) }
         return task
+    }
+
+    private static func notExpected(by task: TransferTask) -> Problem {
+        Problem(.bodyNotExpected, "The task is \(task.state.rawValue).")
     }
 
     private func open(_ id: TaskID, tenant: TenantID) async throws -> StagedBody {
@@ -180,8 +189,9 @@ struct BodyRoutes: Sendable {
         into body: StagedBody,
         _ range: BodyRange,
         of id: TaskID,
-        tenant: TenantID
+        under key: KeyHold
     ) async throws {
+        let tenant = key.caller.tenant
         let end = range.end ?? bytesMax
         // Space is requested for the announced length, or as the bytes arrive; others write at the
         // same time.
@@ -199,6 +209,7 @@ struct BodyRoutes: Sendable {
         var next = first
         if next == nil { next = try await Self.next(&chunks, at: body.size) }
         while let chunk = next {
+            try key.check()
             let count = Int64(chunk.readableBytes)
             guard body.size + count <= end else {
                 throw range.end == nil ? tooLarge : BodyRange.mismatch
@@ -213,6 +224,8 @@ struct BodyRoutes: Sendable {
                 )
             }
             if body.size - asked >= StagedBytes.step {
+                // Whoever brings bytes for a task that has ended meanwhile is told so soon.
+                _ = try await awaiting(id, tenant: tenant)
                 try await ask(for: max(announced, count), to: body, of: tenant)
                 asked = body.size
             }

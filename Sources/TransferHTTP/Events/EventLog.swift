@@ -104,7 +104,9 @@ struct EventLog: Sendable {
             if let first = events.firstSequence { throw Problem(eventsExpiredBefore: first) }
             let (oldest, newest) = try await stores.events.eventBounds(of: id)
             guard oldest - 1 <= cursor else { throw Problem(eventsExpiredBefore: oldest) }
-            if let newest, newest < cursor { throw Problem(eventsEndAt: newest, oldest: oldest) }
+            // A log that has had no event, as that of a new client, ends before the first.
+            let end = newest ?? 0
+            guard cursor <= end else { throw Problem(eventsEndAt: end, oldest: oldest) }
             return Page(events: [], unreadable: [], through: cursor, mayHaveMore: false)
         }
         return Page(

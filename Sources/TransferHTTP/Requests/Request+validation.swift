@@ -14,12 +14,8 @@ extension TaskRequest {
         let errorsBefore = errors.count
         let target = target.address(at: "", into: &errors)
         var headers = HeaderRules.validate(headers ?? [:], at: "/headers", into: &errors)
-        let clientString = FieldRules.clientString(
-            clientPersistedString,
-            at: "",
-            into: &errors
-        )
-        let priority = FieldRules.priority(priority, at: "", into: &errors)
+        let clientString = FieldRules.clientString(clientPersistedString, into: &errors)
+        let priority = FieldRules.priority(priority, into: &errors)
         let place = destination.map {
             Destination(path: $0.path, overwrite: $0.overwrite ?? false)
         }
@@ -181,14 +177,14 @@ extension TaskPatchRequest {
         var change = TaskChange()
         if let clientPersistedString {
             change.clientString = .some(
-                FieldRules.clientString(clientPersistedString, at: "", into: &errors)
+                FieldRules.clientString(clientPersistedString, into: &errors)
             )
         }
         if let earliestBeginAt { change.earliestBeginAt = .some(earliestBeginAt?.date) }
         if let priority {
             change.priority =
                 priority == nil
-                ? .default : FieldRules.priority(priority, at: "", into: &errors)
+                ? .default : FieldRules.priority(priority, into: &errors)
         }
         if let credential {
             if let name = credential, !Credential.isName(name) {
@@ -217,14 +213,13 @@ extension TaskPatchRequest {
 private enum FieldRules {
     static func clientString(
         _ text: String?,
-        at pointer: String,
         into errors: inout [FieldError]
     ) -> ClientString? {
         guard let text else { return nil }
         guard let clientString = ClientString(text) else {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/client_persisted_string",
+                    pointer: "/client_persisted_string",
                     .clientStringTooLong,
                     "May have at most \(ClientString.bytesMax) bytes of UTF-8."
                 )
@@ -236,13 +231,12 @@ private enum FieldRules {
 
     static func priority(
         _ value: Double?,
-        at pointer: String,
         into errors: inout [FieldError]
     ) -> TaskPriority? {
         guard let value else { return nil }
         guard let priority = TaskPriority(value) else {
             errors.append(
-                FieldError(pointer: "\(pointer)/priority", .invalidValue, "Must be from 0 to 1.")
+                FieldError(pointer: "/priority", .invalidValue, "Must be from 0 to 1.")
             )
             return nil
         }

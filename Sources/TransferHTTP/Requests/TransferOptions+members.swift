@@ -58,6 +58,7 @@ extension [String: JSONValue] {
                 return [FieldError(pointer: place, .unknownField, "There is no such field.")]
             }
             guard case .object(let members) = value else {
+                if value == .null { return [] }
                 return [FieldError(pointer: place, .wrongType, "Must be an object.")]
             }
             return members.keys.sorted().map { member in

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// The parts of an absolute `http` or `https` URL that decide where a request goes.
 ///
 /// The URL is checked byte by byte, and libcurl reads every accepted URL in the same way.
@@ -14,6 +16,9 @@ struct WebURL: Equatable, Sendable {
     let port: Int
     /// Whether the scheme is `https`.
     let isSecure: Bool
+
+    /// The scheme, host and port.
+    var origin: Origin { Origin(scheme: isSecure ? "https" : "http", host: host, port: port) }
 
     /// Reads `text`; a fragment, which is never sent, may be forbidden.
     init?(_ text: String, allowsFragment: Bool = true) {

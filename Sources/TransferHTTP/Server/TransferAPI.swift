@@ -193,6 +193,7 @@ package struct TransferAPI: Sendable {
             staged: StagedBytes(in: container),
             bytesMax: uploadBytesMax,
             tell: tell,
+            keys: keys,
             threads: .singleton
         ).add(to: router)
     }

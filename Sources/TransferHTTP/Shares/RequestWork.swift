@@ -38,12 +38,12 @@ final class RequestWork: Sendable {
         state = Mutex(State(limit: limit))
     }
 
-    /// The requests of `tenant` that are being worked on.
+    /// The requests of `tenant` that are being worked on; for tests.
     func inHand(of tenant: TenantID) -> Int {
         state.withLock { $0.shares[tenant]?.inHand ?? 0 }
     }
 
-    /// The requests of `tenant` that wait for their turn.
+    /// The requests of `tenant` that wait for their turn; for tests.
     func waiting(of tenant: TenantID) -> Int {
         state.withLock { $0.shares[tenant]?.waiters.count ?? 0 }
     }

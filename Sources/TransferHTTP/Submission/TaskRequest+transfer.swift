@@ -42,6 +42,7 @@ extension TaskRequest {
         }
         switch kind {
         case .upload:
+            if method == "HEAD" { refuse("method", "Must not be HEAD, which has no body.") }
             if let upload {
                 source = upload.source(data, copy) { refuse("upload\($0)", $1) }
             } else {

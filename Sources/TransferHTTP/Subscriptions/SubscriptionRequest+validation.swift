@@ -61,8 +61,11 @@ extension SubscriptionRequest {
 }
 
 extension SubscriptionPatchRequest {
-    /// Returns the change that this request asks for.
-    func change(egress: EgressPolicy) throws(Problem) -> SubscriptionChange {
+    /// Returns the change of `current` that this request asks for.
+    func change(
+        of current: SubscriptionSettings,
+        egress: EgressPolicy
+    ) throws(Problem) -> SubscriptionChange {
         var errors: [FieldError] = []
         var change = SubscriptionChange()
         if let url { SubscriptionRules.checkURL(url, egress: egress, into: &errors) }
@@ -74,21 +77,59 @@ extension SubscriptionPatchRequest {
         }
         SubscriptionRules.checkDescription(description ?? nil, into: &errors)
         change.description = description
-        change.headers = headers.map { SubscriptionRules.headers($0 ?? [:], into: &errors) }
+        change.headers = changedHeaders(of: current, into: &errors)
         SubscriptionRules.checkBounds(
             concurrency ?? nil,
             rateLimit ?? nil,
-            ackTimeoutSeconds,
+            ackTimeoutSeconds ?? nil,
             into: &errors
         )
         change.concurrency = concurrency
         change.rateLimit = rateLimit
-        change.ackTimeout = ackTimeoutSeconds.map { .seconds($0) }
-        change.form = deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) }
-        change.throttlesWakeUps = wakeUpThrottling
-        change.isEnabled = enabled
+        change.ackTimeout = ackTimeoutSeconds.map { seconds in
+            seconds.map { Duration.seconds($0) } ?? SubscriptionSettings.ackTimeoutDefault
+        }
+        switch deliveryForm {
+        case .none: break
+        case .some(.none): change.form = .single
+        case .some(.some(let word)): change.form = SubscriptionRules.form(word, into: &errors)
+        }
+        change.throttlesWakeUps = wakeUpThrottling.map { $0 ?? false }
+        change.isEnabled = enabled.map { $0 ?? true }
         guard errors.isEmpty else { throw Problem(errors) }
         return change
+    }
+
+    /// Returns all headers after the change, in which a name is one however its letters are
+    /// written (RFC 9110 §5.1); nil if they stay.
+    ///
+    /// Nobody can read them back, so none goes to another origin unless the caller gives it.
+    private func changedHeaders(
+        of current: SubscriptionSettings,
+        into errors: inout [FieldError]
+    ) -> [HTTPHeader]? {
+        if case .some(.none) = headers { return [] }
+        let patch = (headers ?? nil) ?? [:]
+        let named = Set(patch.keys.map { $0.lowercased() })
+        let kept = current.headers.filter { !named.contains($0.name.lowercased()) }
+        if let url, !kept.isEmpty, !SubscriptionRules.isOneOrigin(url, current.url) {
+            errors.append(
+                FieldError(
+                    pointer: "/headers",
+                    .required,
+                    """
+                    Is required with a URL at another origin: name each of `header_names`, with a \
+                    value or null, or give null for all.
+                    """
+                )
+            )
+        }
+        guard headers != nil else { return nil }
+        let fields = kept.map { ($0.name, $0.value) }
+        return SubscriptionRules.headers(
+            patch.compactMapValues { $0 }.merging(fields) { given, _ in given },
+            into: &errors
+        )
     }
 }
 
@@ -130,6 +171,12 @@ private enum SubscriptionRules {
                 "Names an address that this service does not connect to."
             )
         )
+    }
+
+    /// Returns whether two URLs have the same scheme, host and port (RFC 6454 §5).
+    static func isOneOrigin(_ one: String, _ other: String) -> Bool {
+        guard let one = WebURL(one), let other = WebURL(other) else { return false }
+        return one.origin == other.origin
     }
 
     static func filter(_ types: [String], into errors: inout [FieldError]) -> EventFilter? {

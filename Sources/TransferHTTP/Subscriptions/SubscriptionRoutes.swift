@@ -107,11 +107,19 @@ struct SubscriptionRoutes: Sendable {
     }
 
     func get(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
+        let subscription = try await subscription(id, tenant: tenant)
+        return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
+    }
+
+    private func subscription(
+        _ id: SubscriptionID,
+        tenant: TenantID
+    ) async throws -> Subscription {
         guard let subscription = try await stores.subscriptions.subscription(tenant: tenant, id: id)
         else {
             throw Problem(.unknownSubscription)
         }
-        return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
+        return subscription
     }
 
     func change(
@@ -121,21 +129,35 @@ struct SubscriptionRoutes: Sendable {
         tenant: TenantID
     ) async throws -> Answer {
         let request = try await decoded(SubscriptionPatchRequest.self, from: body)
-        let change = try request.change(egress: egress)
-        let result = try await stores.subscriptions.changeSubscription(
-            tenant: tenant,
-            id: id,
-            change,
-            if: condition
-        )
-        switch result {
-        case .changed(let subscription):
-            tell([.deliveries])
-            return try .json(SubscriptionDocument(subscription), revision: subscription.revision)
-        case .conditionFailed: throw Problem(.preconditionFailed)
-        case .unknownSubscription: throw Problem(.unknownSubscription)
+        for _ in 0..<Self.triesMax {
+            let current = try await subscription(id, tenant: tenant)
+            guard condition.revisions?.contains(current.revision) ?? true else {
+                throw Problem(.preconditionFailed)
+            }
+            // Its headers are sealed, so they are not merged in SQL: the change is made to this
+            // revision or not at all.
+            let result = try await stores.subscriptions.changeSubscription(
+                tenant: tenant,
+                id: id,
+                try request.change(of: current.settings, egress: egress),
+                if: .oneOf([current.revision])
+            )
+            switch result {
+            case .changed(let subscription):
+                tell([.deliveries])
+                return try .json(
+                    SubscriptionDocument(subscription),
+                    revision: subscription.revision
+                )
+            case .conditionFailed: continue
+            case .unknownSubscription: throw Problem(.unknownSubscription)
+            }
         }
+        throw Problem(.unavailable, "The subscription is being changed by too many at once.")
     }
+
+    /// The maximum number of tries of a change that keeps conflicting with others.
+    private static let triesMax = 20
 
     func rotateSecret(
         _ body: [UInt8],

@@ -24,7 +24,7 @@ struct AnswerRoutes: Sendable {
 
     func begin(_ id: TaskID, _ body: [UInt8], by caller: Caller) async throws -> Answer {
         let request = try await decoded(BeginRequest.self, from: body)
-        let replacement = try request.replacement()
+        var replacement = try request.replacement()
         let tenant = caller.tenant
         guard request.disposition != .cancel else {
             return try await answer(
@@ -35,9 +35,10 @@ struct AnswerRoutes: Sendable {
                 )
             )
         }
-        if replacement != nil {
+        if let named = replacement {
             try caller.require(RouteScopes.namingOrigins)
             try await checkSource(of: id, by: caller)
+            replacement = try await typed(named, of: id, tenant: tenant)
         }
         return try await answer(
             stores.questions.beginTask(tenant: tenant, id: id, with: replacement)
@@ -52,6 +53,38 @@ struct AnswerRoutes: Sendable {
             try await stores.tasks.request(of: id)?.upload != nil
         else { return }
         try caller.require(RouteScopes.sendingFiles)
+    }
+
+    /// Returns the request with the type of the bytes that came with the task, which stay, unless
+    /// it names another.
+    ///
+    /// - Throws: ``Problem`` if it does so for a form whose type has the boundary of its parts.
+    private func typed(
+        _ request: NewRequest,
+        of id: TaskID,
+        tenant: TenantID
+    ) async throws -> NewRequest {
+        guard try await stores.tasks.task(tenant: tenant, id: id) != nil,
+            let type = try await stores.tasks.request(of: id)?.contentType
+        else { return request }
+        guard let own = request.headers.first(where: { $0.name.lowercased() == "content-type" })
+        else {
+            return NewRequest(
+                url: request.url,
+                hostKey: request.hostKey,
+                headers: request.headers + [HTTPHeader(name: "Content-Type", value: type)]
+            )
+        }
+        guard type.hasPrefix("multipart/form-data; boundary="), own.value != type else {
+            return request
+        }
+        throw Problem([
+            FieldError(
+                pointer: "/request/headers/\(own.name)",
+                .invalidValue,
+                "Must not go with a form, whose type names the boundary."
+            )
+        ])
     }
 
     func authenticate(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {

@@ -239,6 +239,6 @@ extension WebURL {
         guard let url = WebURL(text, allowsFragment: false) else { return nil }
         let rest = text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3)
         guard !rest.contains(where: { "/?".utf8.contains($0) }) else { return nil }
-        return Origin(scheme: url.isSecure ? "https" : "http", host: url.host, port: url.port)
+        return url.origin
     }
 }

@@ -50,11 +50,7 @@ struct PauseRoutes: Sendable {
             let key = HostKey(hostAndPort: host)
         else {
             throw Problem([
-                FieldError(
-                    pointer: "/host",
-                    .invalidValue,
-                    "Must be a host with its port, as `files.example:443`."
-                )
+                FieldError(pointer: "/host", .invalidValue, HostKey.rule)
             ])
         }
         return key

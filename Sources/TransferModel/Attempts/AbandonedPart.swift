@@ -13,7 +13,7 @@ package struct AbandonedPart: Sendable {
         task: TaskID,
         destination: Destination?,
         fence: Fence,
-        sourcePath: String? = nil
+        sourcePath: String?
     ) {
         self.tenant = tenant
         self.task = task

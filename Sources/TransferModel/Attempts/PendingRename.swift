@@ -7,8 +7,6 @@ package struct PendingRename: Sendable {
     /// The fence that names the part file; it stays what it was when the file was written.
     package let partFence: Fence
     package let tenant: TenantID
-    package let session: SessionID
-    package let number: Int
     package let destination: Destination?
     package var result: TransferResult
     /// The identity by which the file is recognized under its destination; nil until it is durable.
@@ -23,8 +21,6 @@ package struct PendingRename: Sendable {
         fence: Fence,
         partFence: Fence,
         tenant: TenantID,
-        session: SessionID,
-        number: Int,
         destination: Destination?,
         result: TransferResult,
         file: FileIdentity? = nil,
@@ -37,8 +33,6 @@ package struct PendingRename: Sendable {
         self.resumption = resumption
         self.partFence = partFence
         self.tenant = tenant
-        self.session = session
-        self.number = number
         self.destination = destination
         self.result = result
         self.metrics = metrics
@@ -61,8 +55,6 @@ extension PendingRename {
             fence: claim.fence,
             partFence: partFence ?? claim.fence,
             tenant: claim.tenant,
-            session: claim.session,
-            number: claim.number,
             destination: claim.destination,
             result: result,
             file: file,

@@ -16,17 +16,6 @@ package enum Shortage: String, CaseIterable, Comparable, Sendable {
 
     /// Returns whether the raw value of `a` sorts first.
     package static func < (a: Shortage, b: Shortage) -> Bool { a.rawValue < b.rawValue }
-
-    /// The code of a failure that the shortage causes.
-    package var code: TransferFailure.Code {
-        switch self {
-        case .storageFull: .storageFull
-        case .storageUnwritable: .storageUnwritable
-        case .storageFailure: .storageFailure
-        case .descriptorsExhausted: .descriptorsExhausted
-        case .memoryExhausted: .memoryExhausted
-        }
-    }
 }
 
 extension TransferFailure {

@@ -2,6 +2,8 @@
 package struct UploadResource: Equatable, Sendable {
     /// The attempt to which the origin named it; tells it from others of the task.
     package let fence: Fence
+    /// How it is spoken with; whatever the task's options say by now, it knows no other way.
+    package let dialect: ResumableUpload
     /// Its URL, which may be all that its owner has to show; at most ``urlBytesMax`` bytes.
     package let url: String
     /// Whether the task's own origin named it as one of its own: the task's secrets are sent to
@@ -13,8 +15,15 @@ package struct UploadResource: Equatable, Sendable {
     /// The longest URL that is kept, in bytes.
     package static let urlBytesMax = 8192
 
-    package init(fence: Fence, url: String, isAtOrigin: Bool, body: String) {
+    package init(
+        fence: Fence,
+        dialect: ResumableUpload,
+        url: String,
+        isAtOrigin: Bool,
+        body: String
+    ) {
         self.fence = fence
+        self.dialect = dialect
         self.url = url
         self.isAtOrigin = isAtOrigin
         self.body = body
@@ -22,6 +31,6 @@ package struct UploadResource: Equatable, Sendable {
 
     /// The resource as one to which the task's secrets are not sent.
     package var elsewhere: UploadResource {
-        UploadResource(fence: fence, url: url, isAtOrigin: false, body: body)
+        UploadResource(fence: fence, dialect: dialect, url: url, isAtOrigin: false, body: body)
     }
 }

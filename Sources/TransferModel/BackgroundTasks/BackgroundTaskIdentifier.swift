@@ -5,8 +5,10 @@ package struct BackgroundTaskIdentifier: Hashable, Sendable, CustomStringConvert
     /// The longest identifier, in bytes.
     package static let bytesMax = 128
     /// The rule for identifiers, in words.
-    package static let rule =
-        "Must have 1 to \(bytesMax) letters, digits, dots, hyphens and underscores."
+    package static let rule = """
+        Must have 1 to \(bytesMax) letters, digits, dots, hyphens and underscores, but \
+        not be `.` or `..`.
+        """
 
     /// Creates an identifier; nil for invalid text, so that none ever has to be escaped.
     package init?(_ name: String) {

@@ -18,16 +18,6 @@ package struct PermittedIdentifiers: Equatable, Sendable {
         return prefix.isEmpty || BackgroundTaskIdentifier(prefix) != nil
     }
 
-    /// Whether a task may be registered under that identifier; bytes are compared.
-    package func permits(_ identifier: BackgroundTaskIdentifier) -> Bool {
-        terms.contains { term in
-            guard let prefix = Self.prefix(of: term) else {
-                return term.utf8.elementsEqual(identifier.name.utf8)
-            }
-            return identifier.name.utf8.starts(with: prefix.utf8)
-        }
-    }
-
     /// The part of a term before its `*`; nil for a whole identifier.
     private static func prefix(of term: String) -> String? {
         term.utf8.last == UInt8(ascii: "*") ? String(term.dropLast()) : nil

@@ -26,8 +26,10 @@ package struct ClientID: Hashable, Sendable, CustomStringConvertible {
     package var nameInLinks: String? { self == .default ? nil : name }
 
     /// Whether a text consists of letters, digits, dots, hyphens and underscores, so that it never
-    /// has to be escaped.
-    static func hasOnlyNameBytes(_ text: String) -> Bool { text.utf8.allSatisfy(isNameByte) }
+    /// has to be escaped; `.` and `..` would lead elsewhere in a path (RFC 3986 §5.2.4).
+    static func hasOnlyNameBytes(_ text: String) -> Bool {
+        text.utf8.allSatisfy(isNameByte) && text != "." && text != ".."
+    }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -15,15 +15,12 @@ package struct MessageBatch: Equatable, Sendable {
     package let id: UUID
     /// The number of the first event.
     package let first: Int64
-    /// The number of the last event.
-    package let last: Int64
     /// The number of events, fewer than lie from first to last when some are not asked for.
     package let count: Int
 
-    package init(id: UUID, first: Int64, last: Int64, count: Int) {
+    package init(id: UUID, first: Int64, count: Int) {
         self.id = id
         self.first = first
-        self.last = last
         self.count = count
     }
 }

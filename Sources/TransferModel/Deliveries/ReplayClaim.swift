@@ -21,6 +21,8 @@ package struct ReplayClaim: Sendable {
     package let isScoped: Bool
     /// The most messages per second; nil for no bound.
     package let rateLimit: Int?
+    /// The version of the subscription that all this was read from.
+    package let version: [Int32]
 
     package init(
         delivery: DeliveryID,
@@ -34,7 +36,8 @@ package struct ReplayClaim: Sendable {
         endpoint: Endpoint,
         filter: EventFilter? = nil,
         isScoped: Bool = false,
-        rateLimit: Int? = nil
+        rateLimit: Int? = nil,
+        version: [Int32] = []
     ) {
         self.delivery = delivery
         self.subscription = subscription
@@ -48,5 +51,6 @@ package struct ReplayClaim: Sendable {
         self.filter = filter
         self.isScoped = isScoped
         self.rateLimit = rateLimit
+        self.version = version
     }
 }

@@ -54,7 +54,7 @@ extension HTTPHeader {
     package var describesContent: Bool {
         [
             "content-type", "content-encoding", "content-language", "content-location", "digest",
-            "content-digest", "repr-digest",
+            "content-digest", "repr-digest", "content-md5",
         ].contains(name.lowercased())
     }
 

@@ -1,5 +1,5 @@
 /// A way in which an upload continues where its origin has stopped.
-package enum ResumableUpload: Equatable, Sendable {
+package enum ResumableUpload: String, CaseIterable, Sendable {
     /// In none: every request sends the whole body.
     case off
     /// draft-ietf-httpbis-resumable-upload, which URLSession speaks: the task's own request, of
@@ -9,7 +9,7 @@ package enum ResumableUpload: Equatable, Sendable {
     case tus
     /// An answer that names a resource, and `PUT` with `Content-Range` there, as Google's storage
     /// has it.
-    case contentRange
+    case contentRange = "content_range"
 
     /// Whether no byte of the body is sent before the origin has named the resource for it.
     package var namesResourceFirst: Bool {

@@ -10,14 +10,41 @@ package struct HostKey: Hashable, Sendable {
 
     /// Creates the key of a host and port such as `files.example:443`.
     ///
-    /// - Returns: nil where there is no port.
+    /// - Returns: nil for what no task's URL has, such as a URL, a name with a star or port 0: its
+    ///   key would be that of nothing.
     package init?(hostAndPort: String) {
         // By bytes: to compare characters takes long for a text of many marks.
         let bytes = hostAndPort.utf8
-        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex,
-            let port = UInt16(hostAndPort[bytes.index(after: colon)...])
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+        let (host, digits) = (bytes[..<colon], bytes[bytes.index(after: colon)...])
+        guard Self.isHost(host), digits.count <= 5, digits.allSatisfy(Self.isDigit),
+            let port = UInt16(Substring(digits)), port > 0
         else { return nil }
-        self.init(host: String(hostAndPort[..<colon]), port: Int(port))
+        self.init(host: String(Substring(host)), port: Int(port))
+    }
+
+    /// What ``init(hostAndPort:)`` takes, in words for people.
+    package static let rule =
+        "Must be a host with its port, as `files.example:443`, without `https://` and path."
+
+    /// Returns whether a URL may have the host: a name or an IPv4 address, or an IPv6 address, in
+    /// brackets or not.
+    private static func isHost(_ host: Substring.UTF8View) -> Bool {
+        guard !host.contains(UInt8(ascii: ":")) else {
+            let isBracketed = host.first == UInt8(ascii: "[") && host.last == UInt8(ascii: "]")
+            let bare = Array(isBracketed ? host.dropFirst().dropLast() : host)
+            // C's functions read no further than to a zero.
+            return !bare.contains(0) && address(bare[...]) != nil
+        }
+        return !host.isEmpty
+            && host.allSatisfy { byte in
+                isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                    || "-._".utf8.contains(byte)
+            }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     /// Creates the key of `host` and `port`; all spellings of a host share one.

@@ -41,6 +41,8 @@ package struct TaskClaim: Sendable {
     /// Where the origin keeps what it has got of the upload, once it has been looked up; nil as
     /// long as it has named no resource.
     package var uploadResource: UploadResource?
+    /// The result that is sent as a file, once it has been looked up; nil of all but such copies.
+    package var copiedResult: TransferResult.Content?
     /// The way of a download through its mirrors, once its place has been looked up; nil without
     /// mirrors.
     package var tour: MirrorTour?

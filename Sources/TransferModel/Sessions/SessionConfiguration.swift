@@ -56,3 +56,14 @@ package struct SessionConfiguration: Equatable, Sendable {
         self.isDiscretionary = isDiscretionary
     }
 }
+
+extension SessionConfiguration {
+    /// Returns this configuration with everything that holds where it says nothing: two that only
+    /// differ in whether a default is spelled out are equal then.
+    package func withDefaults(of kind: Session.Kind) -> SessionConfiguration {
+        var configuration = self
+        // Which methods may be repeated is no option of a session.
+        configuration.options = options.inForce(in: kind, method: "GET")
+        return configuration
+    }
+}

@@ -6,6 +6,8 @@ package struct TaskRequestRecord: Sendable {
     package let upload: Upload?
     /// The names of the task's own headers, without their values, which may be secrets.
     package let headerNames: [String]
+    /// The type of the bytes that came with the task; nil of any other task.
+    package let contentType: String?
     /// The options that the task sets.
     package let options: TransferOptions
     package let sessionKind: Session.Kind
@@ -30,6 +32,7 @@ package struct TaskRequestRecord: Sendable {
         method: String?,
         upload: Upload?,
         headerNames: [String],
+        contentType: String?,
         options: TransferOptions,
         sessionKind: Session.Kind,
         sessionHeaderNames: [String],
@@ -38,6 +41,7 @@ package struct TaskRequestRecord: Sendable {
         self.method = method
         self.upload = upload
         self.headerNames = headerNames
+        self.contentType = contentType
         self.options = options
         self.sessionKind = sessionKind
         self.sessionHeaderNames = sessionHeaderNames

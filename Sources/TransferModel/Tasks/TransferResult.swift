@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The origin's answer to a completed task.
 package struct TransferResult: Equatable, Sendable {
     package let httpStatus: Int
@@ -58,4 +60,20 @@ package struct TransferResult: Equatable, Sendable {
     /// The codings that the origin has applied to the content, and that its bytes still have (RFC
     /// 9110 §8.4).
     package var contentEncoding: String? { fields["content-encoding"] }
+}
+
+extension TransferResult {
+    /// What tells the file of a completed download from another that has taken its name.
+    package struct Content: Equatable, Sendable {
+        package let bytes: Int64
+        /// The file that was put at the destination; nil of one that has no destination.
+        package let file: FileIdentity?
+        package let finishedAt: Date
+
+        package init(bytes: Int64, file: FileIdentity?, finishedAt: Date) {
+            self.bytes = bytes
+            self.file = file
+            self.finishedAt = finishedAt
+        }
+    }
 }

@@ -168,7 +168,20 @@ package struct EgressPolicy: Equatable, Sendable {
 
     /// Returns an address and those that it may lead to.
     package func forms(of address: [UInt8]) -> [[UInt8]] {
-        [address, innerIPv4(of: address), Self.tunnelledIPv4(in: address)].compactMap(\.self)
+        let forms = [address, innerIPv4(of: address), Self.tunnelledIPv4(in: address)]
+            .compactMap(\.self)
+        // A connection to an unspecified address arrives at the loopback (ip(7)).
+        let unspecified = forms.filter { form in form.allSatisfy { $0 == 0 } }
+        return forms + unspecified.compactMap(Self.loopback)
+    }
+
+    /// Returns the address of this machine that has as many bytes as an unspecified one.
+    private static func loopback(besides address: [UInt8]) -> [UInt8]? {
+        switch address.count {
+        case 4: [127, 0, 0, 1]
+        case 16: Array(repeating: 0, count: 15) + [1]
+        default: nil
+        }
     }
 
     /// Returns the IPv4 address that a mapped or NAT64 address leads to (RFC 4291 §2.5.5.2, RFC

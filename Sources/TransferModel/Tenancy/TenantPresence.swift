@@ -15,7 +15,7 @@ package final class TenantPresence: Sendable {
     /// The latest visit of each tenant, the newest first.
     private let visits = Mutex<[Visit]>([])
 
-    /// The number of tenants that are remembered now.
+    /// The number of tenants that are remembered now; for tests.
     var visitCount: Int { visits.withLock(\.count) }
 
     package init() {}

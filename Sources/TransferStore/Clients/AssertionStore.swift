@@ -163,13 +163,12 @@ extension AssertionStore {
         """
     }
 
-    /// Returns the details of an event about an assertion.
-    static func details(id: Query, name: Query, end: Query) -> Query {
+    /// The details of an event about an assertion, from columns `id`, `name` and
+    /// `assertions_end_at`.
+    static let details: Query = """
+        jsonb_build_object('id', id, 'name', name, 'expires_at_us',
+            (extract(epoch FROM assertions_end_at) * 1000000)::bigint)
         """
-        jsonb_build_object('id', \(id), 'name', \(name), 'expires_at_us',
-            (extract(epoch FROM \(end)) * 1000000)::bigint)
-        """
-    }
 }
 
 extension Assertion: RowDecodable {

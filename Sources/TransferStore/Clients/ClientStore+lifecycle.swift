@@ -180,7 +180,7 @@ extension ClientStore {
         move_event AS (
             SELECT client_id, row_number() OVER (ORDER BY id) AS place,
                 'assertion.expired' AS kind, id AS subject,
-                \(AssertionStore.details(id: "id", name: "name", end: "assertions_end_at")) AS details
+                \(AssertionStore.details) AS details
             FROM dropped WHERE is_leaked
             UNION ALL
             SELECT id, 1000000, 'client.lifecycle_changed', id,

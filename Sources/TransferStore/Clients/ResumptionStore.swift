@@ -78,7 +78,7 @@ extension ResumptionStore {
             due AS (
                 UPDATE delivery d SET due_at = clock_timestamp()
                 FROM pair x
-                WHERE \(Self.isAwaited(subscription: "x.subscription_id", session: "x.session_id"))
+                WHERE \(Self.isAwaited)
                     AND coalesce(d.attempted_at < x.launched_at, true)
             ),
             moved AS (
@@ -104,12 +104,10 @@ extension ResumptionStore {
     ///
     /// The date is compared within an expression: a plan that was made for a table of a row at most
     /// would else read all that are due.
-    private static func isAwaited(subscription: Query, session: Query) -> Query {
-        """
-        \(Fragment.isDelivery(of: subscription, in: session))
+    private static let isAwaited: Query = """
+        \(Fragment.isDelivery(of: "x.subscription_id", in: "x.session_id"))
             AND coalesce(d.due_at > clock_timestamp(), false) AND d.fence IS NULL
         """
-    }
 
     /// The number of sessions of a client `c` in a page: the fewer, the more subscriptions hear of
     /// each.
@@ -158,7 +156,7 @@ extension ResumptionStore {
                 WHERE b.is_living AND b.tenant_id = \(tenant.uuid) AND b.client = \(client.name)
             ) x
             WHERE EXISTS (SELECT 1 FROM client c WHERE \(isActive))
-                AND \(isAwaited(subscription: "x.subscription_id", session: "x.session_id"))
+                AND \(isAwaited)
             """,
         ]
     }

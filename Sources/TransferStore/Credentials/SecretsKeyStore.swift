@@ -24,9 +24,19 @@ extension SecretsKeyStore {
             "SELECT name FROM secrets_key WHERE name <> ALL (\(known)) ORDER BY first_used_at, name"
         ).map { row throws(StoreError) in try row.decode("name", as: [UInt8].self) }
         guard missing.isEmpty, let sealing else { return missing }
-        _ = try await database.run(
-            "INSERT INTO secrets_key (name) VALUES (\(sealing)) ON CONFLICT DO NOTHING"
-        )
+        try await renewUse(of: sealing)
         return []
+    }
+
+    /// Records that this instance still seals with a key, so that nobody forgets it.
+    package func renewUse(of sealing: [UInt8]) async throws(StoreError) {
+        // Lost only together with the database's uptime, and repeated.
+        _ = try await database.run(
+            [.unsynced],
+            """
+            INSERT INTO secrets_key (name) VALUES (\(sealing))
+            ON CONFLICT (name) DO UPDATE SET used_at = clock_timestamp()
+            """
+        )
     }
 }

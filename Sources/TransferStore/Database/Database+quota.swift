@@ -25,7 +25,7 @@ extension Database {
             FROM (
                 SELECT \(settings.queueMax) - \(count) - coalesce((
                     SELECT sum(k.tasks) FROM task_count k
-                    WHERE k.state <> 'running' AND NOT \(CountStore.isTerminal("k.state"))
+                    WHERE k.state <> 'running' AND NOT \(CountStore.isTerminal)
                 ), 0)::bigint AS room
             ) q
         ),
@@ -34,7 +34,7 @@ extension Database {
                 CASE WHEN n.maximum IS NULL THEN false
                     ELSE l.count + coalesce((
                         SELECT sum(k.tasks) FROM (\(CountStore.selectCounts(ofTenant: "n.id"))) k
-                        WHERE NOT \(CountStore.isTerminal("k.state"))
+                        WHERE NOT \(CountStore.isTerminal)
                     ), 0) > n.maximum END AS is_exceeded
             FROM (SELECT tenant_id, sum(count) AS count FROM batch GROUP BY tenant_id) l
             CROSS JOIN LATERAL (

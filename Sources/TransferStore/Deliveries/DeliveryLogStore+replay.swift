@@ -141,6 +141,9 @@ extension DeliveryLogStore {
     /// Gives due replays of a subscription to this instance for the duration of `lease`, from the
     /// one that is due the longest, also when the subscription is disabled.
     ///
+    /// While replays of a subscription are claimed, no others of it are, by any instance. When
+    /// their lease has ended, they come before all others: whoever had them is dead.
+    ///
     /// Replays of a subscription that this release cannot read are put off, and those of a deleted
     /// one left.
     package func claimReplays(
@@ -149,17 +152,33 @@ extension DeliveryLogStore {
         limit: Int,
         lease: Duration
     ) async throws(StoreError) -> DueReplays {
+        // A claim that is lost when the database crashes is made again, as that of a delivery.
         let rows = try await database.run(
+            [.unsynced],
             """
-            WITH due AS MATERIALIZED (
-                SELECT l.id, l.replay_due_at AS due_at FROM delivery_log l
+            WITH claimed AS MATERIALIZED (
+                SELECT l.id FROM delivery_log l
+                WHERE l.subscription_id = \(subscription.uuid) AND l.replay_fence IS NOT NULL
+            ),
+            next AS MATERIALIZED (
+                SELECT l.id FROM delivery_log l
                 WHERE l.subscription_id = \(subscription.uuid)
+                    AND l.replay_due_at <= statement_timestamp()
+                    AND NOT EXISTS (SELECT 1 FROM claimed)
+                ORDER BY l.subscription_id, l.replay_due_at, l.session_id, l.sequence
+                LIMIT \(limit)
+            ),
+            -- Chosen before they are locked: whoever meets the claim of another, still unseen, must
+            -- find nothing rather than the replays behind it.
+            due AS MATERIALIZED (
+                SELECT l.id, l.replay_due_at AS due_at FROM delivery_log l
+                WHERE l.id = ANY (ARRAY(SELECT id FROM claimed UNION ALL SELECT id FROM next))
                     AND l.replay_due_at <= statement_timestamp()
                     AND EXISTS (
                         SELECT 1 FROM subscription b
                         WHERE b.id = \(subscription.uuid)
                             AND \(Fragment.isLivingSubscriptionByKey))
-                ORDER BY l.subscription_id, l.replay_due_at, l.session_id, l.sequence
+                ORDER BY l.replay_due_at, l.session_id, l.sequence
                 LIMIT \(limit) FOR UPDATE SKIP LOCKED
             ),
             numbered AS (SELECT id, due_at, row_number() OVER () - 1 AS number FROM due),
@@ -172,7 +191,8 @@ extension DeliveryLogStore {
                     l.replay_fence, n.due_at
             )
             SELECT m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.event_types, b.rate_limit,
-                b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
+                b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets,
+                \(SubscriptionStore.version) AS version
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             ORDER BY m.replay_fence
             """
@@ -206,6 +226,30 @@ extension DeliveryLogStore {
             WHERE id = ANY (\(deliveries)) AND replay_fence = ANY (\(fences))
             """
         )
+    }
+
+    /// Renews the claim of a replay for the duration of `lease`, before a message of it is sent
+    /// some time after it was claimed.
+    ///
+    /// - Returns: false when the claim has ended, or its subscription was changed or deleted since
+    ///   it was made: then it is to be given back, and the next claim has what is right by then.
+    package func renewReplay(
+        _ claim: ReplayClaim,
+        lease: Duration
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            [.unsynced],
+            """
+            UPDATE delivery_log SET
+                replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+            WHERE id = \(claim.delivery.uuid) AND replay_fence = \(claim.fence.rawValue)
+                AND EXISTS (
+                    SELECT 1 FROM subscription b
+                    WHERE b.id = \(claim.subscription.uuid) AND b.deleted_at IS NULL
+                        AND \(SubscriptionStore.version) = \(claim.version))
+            """
+        )
+        return rows.affectedCount == 1
     }
 
     /// Ends claims of replays that were not sent, which keep their places.
@@ -313,7 +357,8 @@ extension ReplayClaim: RowDecodable {
             endpoint: try Endpoint(row),
             filter: try row.eventFilter("event_types"),
             isScoped: try row.decode("is_scoped"),
-            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
+            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
+            version: try row.decode("version")
         )
     }
 }

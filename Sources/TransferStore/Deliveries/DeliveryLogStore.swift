@@ -278,7 +278,6 @@ extension MessageBatch {
         self.init(
             id: id,
             first: try row.decode("batch_first"),
-            last: try row.decode("sequence"),
             count: Int(try row.decode("event_count", as: Int32.self))
         )
     }

@@ -11,11 +11,11 @@ package struct DeliveryStore: Sendable {
 }
 
 extension DeliveryStore {
-    /// The time after which a delivery of a disabled subscription is examined again, unless the
-    /// subscription is enabled before.
+    /// The mean time after which a delivery of a disabled subscription is examined again, unless
+    /// the subscription is enabled before; the least is half of it.
     private static let disabledPause: Duration = .seconds(3600)
-    /// The time after which a delivery of a force-quit client is examined again, unless the client
-    /// is launched before.
+    /// The mean time after which a delivery of a force-quit client is examined again, unless the
+    /// client is launched before; the least is half of it.
     static let awayPause: Duration = .seconds(3600)
     /// The least time after which a delivery that cannot be read is examined again, by this
     /// instance or by another that may be able to read it; the most is twice as long.
@@ -148,11 +148,11 @@ extension DeliveryStore {
                     worker = NULL, fence = NULL,
                     due_at = CASE
                         WHEN u.is_deleted THEN NULL
-                        WHEN x.id IS NOT NULL THEN clock_timestamp() + random() * interval '1 s'
-                            + \(Self.disabledPause.milliseconds) * interval '1 ms'
-                        WHEN y.session_id IS NOT NULL THEN clock_timestamp()
-                            + random() * interval '1 s'
-                            + \(Self.awayPause.milliseconds) * interval '1 ms'
+                        -- Not together, or those of others would wait for all of them.
+                        WHEN x.id IS NOT NULL THEN clock_timestamp() + (0.5 + random())
+                            * \(Self.disabledPause.milliseconds) * interval '1 ms'
+                        WHEN y.session_id IS NOT NULL THEN clock_timestamp() + (0.5 + random())
+                            * \(Self.awayPause.milliseconds) * interval '1 ms'
                         ELSE s.due_at END
                 FROM due u
                 LEFT JOIN disabled x ON x.id = u.subscription_id

@@ -9,10 +9,10 @@ enum EventRuns {
 
     /// Returns the permanently unique identifier of the event `sequence` in a run `r`, a UUID of
     /// version 8 (RFC 9562 §5.8).
-    static func identifier(ofEvent sequence: Query, in run: Query = "r") -> Query {
+    static func identifier(ofEvent sequence: Query) -> Query {
         """
-        overlay(overlay(encode(substring(sha256(uuid_send(\(run).session_id)
-            || int8send(\(sequence)) || timestamptz_send(\(run).occurred_at)) FOR 16), 'hex')
+        overlay(overlay(encode(substring(sha256(uuid_send(r.session_id)
+            || int8send(\(sequence)) || timestamptz_send(r.occurred_at)) FOR 16), 'hex')
             PLACING '8' FROM 13 FOR 1) PLACING '8' FROM 17 FOR 1)::uuid
         """
     }

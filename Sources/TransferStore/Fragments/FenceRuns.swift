@@ -71,14 +71,10 @@ struct FenceRuns {
     }
 
     /// The CTEs of ``take(_:if:)`` for the items of a CTE `item`, `(task_id, fence, run_group, …)`,
-    /// that meet `condition`, where such an item `c` and its row `r` meet `rowCondition`.
+    /// that meet `condition`.
     ///
     /// One look finds the row of a group. An item that is not in it is looked for by itself.
-    func takeItems(
-        in groups: Groups,
-        if condition: Query = "true",
-        of rowCondition: Query = "true"
-    ) -> Query {
+    func takeItems(in groups: Groups, if condition: Query = "true") -> Query {
         """
         group_of_\(stem) AS MATERIALIZED (
             SELECT array_agg(l.fence ORDER BY l.place) AS leaders,
@@ -99,7 +95,7 @@ struct FenceRuns {
                     END AS first_fence
                 FROM item i WHERE \(condition) OFFSET 0
             ) i WHERE i.first_fence IS NOT NULL
-            """, if: rowCondition))
+            """))
         """
     }
 

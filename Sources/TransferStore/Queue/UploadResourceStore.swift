@@ -30,11 +30,12 @@ extension UploadResourceStore {
                 WHERE a.task_id = \(claim.task.uuid) AND a.fence = \(claim.fence.rawValue)
                 FOR KEY SHARE
             )
-            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
-            SELECT r.task_id, \(resource.fence.rawValue), \(url), \(resource.isAtOrigin),
-                \(resource.body)
+            INSERT INTO upload_resource (task_id, fence, dialect, url, is_at_origin, body)
+            SELECT r.task_id, \(resource.fence.rawValue), \(resource.dialect.rawValue), \(url),
+                \(resource.isAtOrigin), \(resource.body)
             FROM running r
-            ON CONFLICT (task_id) DO UPDATE SET fence = excluded.fence, url = excluded.url,
+            ON CONFLICT (task_id) DO UPDATE SET fence = excluded.fence,
+                dialect = excluded.dialect, url = excluded.url,
                 is_at_origin = excluded.is_at_origin, body = excluded.body
             RETURNING task_id
             """,
@@ -58,7 +59,7 @@ extension UploadResourceStore {
     package func resources(of claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
         let rows = try await database.run(
             """
-            SELECT task_id, fence, url, is_at_origin, body FROM upload_resource
+            SELECT task_id, fence, dialect, url, is_at_origin, body FROM upload_resource
             WHERE task_id = ANY (\(claims.map(\.task.uuid)))
             """
         )
@@ -83,6 +84,7 @@ extension UploadResource {
         )
         self.init(
             fence: try row.fence("fence"),
+            dialect: try row.word("dialect"),
             url: String(decoding: url, as: UTF8.self),
             isAtOrigin: try row.decode("is_at_origin"),
             body: try row.decode("body")

@@ -32,8 +32,8 @@ extension ErasureStore {
     /// Begins the erasure of invalidated ephemeral sessions that have no work and no deliveries
     /// left.
     ///
-    /// Resume data that their tasks left for other tasks is given up first, so that nothing looks
-    /// for a file whose task is gone.
+    /// Resume data that their tasks left, as many as one call erases, is given up first, so that
+    /// nothing looks for a file whose task is gone.
     ///
     /// Only the first sessions after `position` are looked at: those that wait for something else,
     /// such as a task that continues with their bytes, may be many. None has waited for subscribers
@@ -51,18 +51,22 @@ extension ErasureStore {
         let rows = try await database.run([
             """
             WITH \(erasable),
-            \(Self.divided("SELECT t.id FROM task t WHERE t.session_id = e.session_id")),
+            \(Self.divided("""
+                SELECT t.id FROM task t
+                WHERE t.session_id = e.session_id AND NOT \(Self.isInUse("t.id"))
+                """)),
+            -- Of as many tasks as one call erases, from these: all that is kept for others may be
+            -- much more.
+            page AS MATERIALIZED (
+                SELECT d.id FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)
+            ),
             gone AS (
                 DELETE FROM resume_data WHERE id = ANY (ARRAY(
-                    SELECT r.id
-                    FROM resume_data r CROSS JOIN LATERAL (
-                        SELECT t.session_id FROM task t WHERE t.id = r.source_task_id LIMIT 1) t
-                    -- Decided before anything is read.
-                    WHERE EXISTS (SELECT 1 FROM erasable) AND r.id <> r.source_task_id
-                        AND t.session_id IN (SELECT e.session_id FROM erasable e))
-                    -- What failed tasks left for themselves, of as many tasks as one call erases.
-                    || ARRAY(
-                        SELECT d.id FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)))
+                    SELECT r.id FROM page p
+                    JOIN resume_data r ON r.source_task_id = ANY (ARRAY[p.id])
+                        AND r.id <> r.source_task_id)
+                    -- What failed tasks left for themselves.
+                    || ARRAY(SELECT p.id FROM page p))
                 RETURNING part_fence, source_task_id
             )
             INSERT INTO abandoned_part (fence, task_id)
@@ -70,18 +74,21 @@ extension ErasureStore {
             """,
             """
             WITH \(erasable),
-            \(Self.needed),
             \(Self.divided("""
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
                     (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id) AS part_fence
                 FROM task t
                 -- Not a join, which might read all tasks in the order of their keys.
-                WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
-                    AND (SELECT r.id FROM resume_data r WHERE r.id = t.id) IS NULL
+                WHERE t.session_id = e.session_id AND NOT \(Self.isInUse("t.id"))
                 """))
             SELECT d.id, d.tenant_id, d.upload_is_staged, d.part_fence,
                 NULL::timestamptz AS finished_at
-            FROM divided d ORDER BY d.place LIMIT \(Self.erasureTasksMax)
+            FROM divided d
+            -- What has some is among the first ones of the next call. All that have would be read
+            -- if these were looked for among them.
+            WHERE (SELECT r.id FROM resume_data r WHERE r.id = d.id) IS NULL
+                AND NOT \(Self.hasLeftSome("d.id"))
+            ORDER BY d.place LIMIT \(Self.erasureTasksMax)
             """,
         ])
         return try rows[1].map { row throws(StoreError) in try TaskRemains(row) }
@@ -327,19 +334,39 @@ extension ErasureStore {
     /// empty set may be planned as a scan of a whole table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.id FROM empty e)"
 
-    /// The tasks whose rows are still needed, by a worker that has to stop, or to remove or
-    /// continue a part file; all but the kept parts are few.
+    /// Whether the row of a task is still needed, by a worker that has to stop, or to remove or
+    /// continue a part file; by one look-up in each index, however many are needed.
     ///
     /// What a failed task left for itself goes before it does.
-    static let needed: Query = """
-        needed AS MATERIALIZED (
-            SELECT task_id FROM revocation
-            UNION ALL SELECT task_id FROM abandoned_part
-            UNION ALL SELECT source_task_id FROM abandoned_part WHERE source_task_id IS NOT NULL
-            UNION ALL SELECT source_task_id FROM partial WHERE source_task_id IS NOT NULL
-            UNION ALL SELECT source_task_id FROM resume_data WHERE id <> source_task_id
-        )
+    static func isNeeded(_ task: Query) -> Query {
         """
+        (\(isInUse(task)) OR \(hasLeftSome(task)))
+        """
+    }
+
+    /// Whether a task has left resume data for others.
+    private static func hasLeftSome(_ task: Query) -> Query {
+        """
+        ((SELECT r.id FROM resume_data r
+            WHERE r.source_task_id = \(task) AND r.id <> r.source_task_id LIMIT 1) IS NOT NULL)
+        """
+    }
+
+    /// Whether the row of a task is needed for something else than resume data, which can be given
+    /// up.
+    ///
+    /// Each look is a query of one row, which no plan can turn into a join with all rows.
+    private static func isInUse(_ task: Query) -> Query {
+        """
+        ((SELECT x.fence FROM revocation x WHERE x.task_id = \(task) LIMIT 1) IS NOT NULL
+            OR (SELECT x.fence FROM abandoned_part x
+                WHERE x.task_id = \(task) LIMIT 1) IS NOT NULL
+            OR (SELECT x.fence FROM abandoned_part x
+                WHERE x.source_task_id = \(task) LIMIT 1) IS NOT NULL
+            OR (SELECT x.task_id FROM partial x
+                WHERE x.source_task_id = \(task) LIMIT 1) IS NOT NULL)
+        """
+    }
 
     /// Hides a task `t` whose session waits for its erasure.
     static let isNotErased: Query = """

@@ -89,7 +89,6 @@ extension RetentionStore {
                 CROSS JOIN LATERAL (SELECT * FROM task WHERE id = x.id LIMIT 1) t
                 WHERE x.id < (SELECT first FROM bound)
             ),
-            \(ErasureStore.needed),
             due AS MATERIALIZED (
                 SELECT p.*, o.part_fence, o.finished_at
                 FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
@@ -109,7 +108,7 @@ extension RetentionStore {
             ),
             chosen AS (
                 SELECT d.* FROM due d
-                WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = d.id)
+                WHERE NOT \(ErasureStore.isNeeded("d.id"))
                     AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
                     AND (\(Self.holdingCopy(of: "d.id", within: holdMax, latest))) IS NULL
             )

@@ -135,7 +135,9 @@ extension SessionStore {
             return .conditionFailed
         }
         // Its headers are sealed, so they cannot be compared in SQL.
-        let isEqual = given.map { $0 == session.configuration } ?? true
+        let isEqual =
+            given.map { $0.withDefaults(of: session.kind) }
+            .map { $0 == session.configuration.withDefaults(of: session.kind) } ?? true
         return mayChange || isEqual ? .updated(session) : .configurationDiffers
     }
 

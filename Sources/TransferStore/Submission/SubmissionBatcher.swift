@@ -56,7 +56,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
 
     init(bounds: SubmissionGroupBounds = SubmissionGroupBounds()) { self.bounds = bounds }
 
-    /// The number of requests that were not sent yet.
+    /// The number of requests that were not sent yet; for tests.
     var waitingCount: Int { waiting.count }
 
     /// The time at which ``tick(now:)`` has something to do; nil when only other events have.

@@ -58,7 +58,7 @@ final class SubmissionGatherer: Sendable {
         request.size.fits(in: bounds.requestSizeMax) && !request.namesResumeData
     }
 
-    /// The number of requests that wait for a group now.
+    /// The number of requests that wait for a group now; for tests.
     var waitingCount: Int { state.withLock { $0.machine.waitingCount } }
 
     /// Stores `request` together with others.

@@ -118,10 +118,8 @@ extension CountStore {
             """))) m
         """
 
-    /// Returns the join with the counts `c` of a tenant.
-    static func joinCounts(ofTenant tenant: Query) -> Query {
-        joinCounts(selectCounts(ofTenant: tenant))
-    }
+    /// The join with the counts `c` of a tenant `n`.
+    static let joinCountsOfTenant: Query = joinCounts(selectCounts(ofTenant: "n.id"))
 
     /// Returns the query for `(state, tasks, bytes_received, bytes_sent)` of a tenant, each state
     /// in several rows.
@@ -152,9 +150,9 @@ extension CountStore {
     private static func selectChanges(of moves: Query) -> Query {
         """
         SELECT m.tenant_id, m.session_id, k.state, k.sign * m.tasks AS tasks,
-            k.sign * CASE WHEN \(isTerminal("k.state")) THEN m.bytes_received ELSE 0 END
+            k.sign * CASE WHEN \(isTerminal) THEN m.bytes_received ELSE 0 END
                 AS bytes_received,
-            k.sign * CASE WHEN \(isTerminal("k.state")) THEN m.bytes_sent ELSE 0 END AS bytes_sent
+            k.sign * CASE WHEN \(isTerminal) THEN m.bytes_sent ELSE 0 END AS bytes_sent
         FROM (\(moves)) m
         CROSS JOIN LATERAL (VALUES (m.from_state, -1), (m.to_state, 1)) k (state, sign)
         WHERE k.state IS NOT NULL
@@ -166,9 +164,8 @@ extension CountStore {
         sum(bytes_sent)::bigint AS bytes_sent
         """
 
-    static func isTerminal(_ state: Query) -> Query {
-        "\(state) IN ('completed', 'failed', 'cancelled')"
-    }
+    /// Whether the state of a row `k` is final.
+    static let isTerminal: Query = "k.state IN ('completed', 'failed', 'cancelled')"
 
     /// Returns the state of a task whose row `d` is in `delayed`.
     static func state(ofDelayed d: Query) -> Query {

@@ -22,7 +22,8 @@ extension CopyStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
-    /// Returns the claims, each that copies a kept result as one that sends its file.
+    /// Returns the claims, each that copies a kept result as one that sends its file, with what
+    /// tells that file from another of its name.
     package func sendingResults(_ claims: [TaskClaim]) async throws(StoreError) -> [TaskClaim] {
         let copies = claims.indices.filter { claims[$0].request.copiedTask != nil }
         let rows = try await database.run(
@@ -34,8 +35,16 @@ extension CopyStore {
         var claims = claims
         for row in rows {
             let index = copies[Int(try row.decode("place", as: Int64.self)) - 1]
+            let bytes: Int64 = try row.decode("bytes_received")
+            // One whose head cannot be read is missing: thrown, it would hold up the others.
+            guard let result = try? row.result(bytesReceived: bytes) else { continue }
             let path = try row.resultPath(of: try row.task("id"))
             claims[index].request.upload = .file(path: path)
+            claims[index].copiedResult = TransferResult.Content(
+                bytes: bytes,
+                file: result.file,
+                finishedAt: try row.decode("finished_at")
+            )
         }
         return claims
     }
@@ -47,7 +56,8 @@ extension CopyStore {
     /// other copy of the claim.
     private static func select(_ tasks: [TaskID], tenants: [TenantID]) -> Query {
         """
-        SELECT k.place, t.id, t.destination_path, t.destination_overwrite, o.part_fence
+        SELECT k.place, t.id, t.destination_path, t.destination_overwrite, o.part_fence,
+            o.bytes_received, o.http_status, o.response_head, o.finished_at
         FROM unnest(\(tasks.map(\.uuid)), \(tenants.map(\.uuid)))
             WITH ORDINALITY AS k (id, tenant_id, place)
         CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = k.id LIMIT 1) t

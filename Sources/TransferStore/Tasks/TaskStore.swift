@@ -204,11 +204,17 @@ extension TaskRequestRecord: RowDecodable {
         let task = try row.task("id")
         let client = try row.client("client")
         let session = try row.decode("identifier", as: String.self)
+        let upload = try Upload(row, of: task, of: tenant)
+        let headers = try row.headers("headers", at: .headers(of: task, of: tenant))
+        var contentType: String?
+        if case .data = upload {
+            contentType = headers.first { $0.name.lowercased() == "content-type" }?.value
+        }
         self.init(
             method: try row.decodeIfPresent("method"),
-            upload: try Upload(row, of: task, of: tenant),
-            headerNames: try row.headers("headers", at: .headers(of: task, of: tenant))
-                .map(\.name),
+            upload: upload,
+            headerNames: headers.map(\.name),
+            contentType: contentType,
             options: try row.options("options", at: .url(of: task, of: tenant)),
             sessionKind: try row.word("session_kind"),
             sessionHeaderNames: try row.headers(

@@ -19,7 +19,7 @@ extension TenantStore {
             SELECT n.name, n.outstanding_tasks_max, n.running_tasks_max,
                 n.requests_per_second_max, n.total_bytes_per_second_max, n.stored_bytes_max,
                 n.in_flight_bytes_max, n.is_for_tests, n.created_at, c.*
-            FROM tenant n \(CountStore.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
+            FROM tenant n \(CountStore.joinCountsOfTenant) WHERE n.id = \(id.uuid)
             """
         )
         guard let row = rows.first else { throw StoreError(decoding: "no tenant") }
@@ -44,7 +44,7 @@ extension TenantStore {
                     t.requests_per_second_max, t.total_bytes_per_second_max, t.stored_bytes_max,
                     t.in_flight_bytes_max, t.is_for_tests, t.created_at
                 FROM tenant t WHERE t.name > \(name ?? "") ORDER BY t.name LIMIT \(limit)
-            ) n \(CountStore.joinCounts(ofTenant: "n.id"))
+            ) n \(CountStore.joinCountsOfTenant)
             ORDER BY n.name
             """
         )

@@ -13,10 +13,4 @@ package struct WakeUpThrottle: Sendable {
     package var quietPeriod: Duration = .seconds(24 * 3600)
 
     package init() {}
-
-    /// Returns the wait after the last of `count` wake-ups; zero before the first.
-    package func delay(after count: Int) -> Duration {
-        guard count > 0, let last = delays.last else { return .zero }
-        return count <= delays.count ? delays[count - 1] : last
-    }
 }

@@ -173,7 +173,7 @@ extension TimerStore {
                     SELECT * FROM move_event
                     UNION ALL
                     SELECT client_id, row_number() OVER (ORDER BY id), 'assertion.expiring', id,
-                        \(AssertionStore.details(id: "id", name: "name", end: "assertions_end_at"))
+                        \(AssertionStore.details)
                     FROM warned
                 ),
                 \(EventRuns.recordClientEvents)

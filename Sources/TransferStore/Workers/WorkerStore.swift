@@ -312,9 +312,8 @@ extension WorkerStore {
 
     /// The columns of a pending rename `p` and its task `t`.
     private static let selectPendingRename: Query = """
-        SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
-            p.bytes_received, p.response_head, p.inode, p.inode_born_at_ns, t.tenant_id,
-            t.destination_path, t.destination_overwrite
+        SELECT p.task_id, p.fence, p.part_fence, p.http_status, p.bytes_received, p.response_head,
+            p.inode, p.inode_born_at_ns, t.tenant_id, t.destination_path, t.destination_overwrite
         """
 
     /// Removes the revocations of attempts that have ended; the worker that ended them may be
@@ -368,8 +367,6 @@ extension PendingRename {
             fence: try row.fence("fence"),
             partFence: try row.fence("part_fence"),
             tenant: try row.tenant("tenant_id"),
-            session: try row.session("session_id"),
-            number: Int(try row.decode("number", as: Int16.self)),
             destination: try row.destination(),
             result: result,
             file: FileIdentity(

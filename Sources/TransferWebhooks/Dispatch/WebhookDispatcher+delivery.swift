@@ -119,7 +119,10 @@ extension WebhookDispatcher {
                 at: .now,
                 recordInterval: bounds.recordInterval
             )
-            return isDue ? await settle(&held) : true
+            // Whoever has the end of a generation may acknowledge it beside the answer, which ends
+            // this claim: then the next message is another one's.
+            let isAcknowledgeable = outgoing.last.summary != nil
+            return isDue || isAcknowledgeable ? await settle(&held) : true
         case .failed(let failure) where !failure.isTry:
             if await settle(&held) { await putOff(held, failure) }
             return false

@@ -29,11 +29,6 @@ struct WebhookReplayer: Sendable {
     private let slots = ReplaySlots()
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    /// The most parts of a message for which a claim has the time.
-    private static let partsMax = 32
-    /// The time of a claim: the receiver may be slow for each of its messages.
-    private var lease: Duration { bounds.messageTimeout * (Self.replaysMax + Self.partsMax) }
-
     private var isStopping: Bool { Task.isCancelled || stopping.isSet }
 
     /// Looks for requested replays now.
@@ -83,13 +78,13 @@ struct WebhookReplayer: Sendable {
     }
 
     /// - Returns: nil when the store cannot be asked.
-    private func claimReplays(of subscription: SubscriptionID) async -> DueReplays? {
+    private func claimReplay(of subscription: SubscriptionID) async -> DueReplays? {
         do throws(StoreError) {
             return try await stores.deliveryLog.claimReplays(
                 of: subscription,
-                worker.reserve(Self.replaysMax),
-                limit: Self.replaysMax,
-                lease: lease
+                worker.reserve(1),
+                limit: 1,
+                lease: bounds.lease
             )
         } catch {
             if !Task.isCancelled { outages.failed(error) }
@@ -98,37 +93,39 @@ struct WebhookReplayer: Sendable {
     }
 
     /// Sends the next messages of a subscription one after another, as long as its receiver takes
-    /// part.
+    /// part, each as the subscription is when its turn comes.
     ///
     /// - Returns: whether there are probably more.
     private func replayNext(of subscription: SubscriptionID) async -> Bool {
-        let expiresAt = ContinuousClock.now + lease
-        guard !isStopping, let due = await claimReplays(of: subscription) else { return false }
-        outages.couldNotRead(due.unreadable)
-        sender.counters.countUnreadable(due.unreadable.count)
-        for (index, claim) in due.claims.enumerated() {
-            switch await replay(claim, until: expiresAt) {
+        for _ in 0..<Self.replaysMax {
+            guard !isStopping, let due = await claimReplay(of: subscription), !due.isEmpty else {
+                return false
+            }
+            outages.couldNotRead(due.unreadable)
+            sender.counters.countUnreadable(due.unreadable.count)
+            guard let claim = due.claims.first else { return true }
+            switch await replay(claim) {
             case .over:
                 continue
+            case .outdated:
+                await giveBack(claim)
             case .postponed:
-                await giveBack(Array(due.claims[index...]), until: expiresAt)
+                await giveBack(claim)
                 return false
             case .unreachable:
                 await cancelReplays(of: subscription)
                 return false
             }
         }
-        return !due.isEmpty
+        return true
     }
 
-    /// Gives replays back that were not sent, to have their places again.
-    private func giveBack(
-        _ claims: [ReplayClaim],
-        until expiresAt: ContinuousClock.Instant
-    ) async {
-        await recorder.record(until: expiresAt, whenStale: ()) {
+    /// Gives a replay back that was not sent, to have its place again.
+    private func giveBack(_ claim: ReplayClaim) async {
+        let deadline = ContinuousClock.now + bounds.lease
+        await recorder.record(until: deadline, whenStale: ()) {
             [stores] () throws(StoreError) in
-            try await stores.deliveryLog.returnReplays(claims)
+            try await stores.deliveryLog.returnReplays([claim])
         }
     }
 
@@ -149,6 +146,8 @@ extension WebhookReplayer {
     private enum Outcome {
         /// It is done, whether the receiver took it or not.
         case over
+        /// It keeps its place, and the next claim of it has what is right by then.
+        case outdated
         /// It keeps its place, and what comes after it waits too.
         case postponed
         /// It is done, and nothing more is to be sent.
@@ -157,10 +156,8 @@ extension WebhookReplayer {
 
     /// Sends a message once more, in several parts if its subscription asks for more by now than
     /// one message may hold.
-    private func replay(
-        _ claim: ReplayClaim,
-        until expiresAt: ContinuousClock.Instant
-    ) async -> Outcome {
+    private func replay(_ claim: ReplayClaim) async -> Outcome {
+        var renewedAt = ContinuousClock.now
         var position = (claim.batchFirst ?? claim.sequence) - 1
         var last: SentMessage?
         var hasFound = false
@@ -170,10 +167,7 @@ extension WebhookReplayer {
             position = part.position
             hasFound = hasFound || part.hasFound
             guard let outgoing = part.outgoing else { continue }
-            // What has begun is sent to its end: it would begin again.
-            guard await mayContinue(claim, until: last == nil ? expiresAt : nil) else {
-                return .postponed
-            }
+            if let outcome = await obstacle(to: claim, &renewedAt) { return outcome }
             let composed: WebhookMessage?
             do throws(StoreError) {
                 composed = try await composer.message(
@@ -197,28 +191,35 @@ extension WebhookReplayer {
         return await end(claim, taken)
     }
 
-    /// Waits for the turn that the rate limit gives the next message, and returns whether that may
-    /// be sent.
+    /// Waits for the turn that the rate limit gives the next message, and returns what becomes of
+    /// the replay if that may not be sent.
     ///
     /// - Parameters:
     ///   - claim: the replay.
-    ///   - expiresAt: the end of its lease, which has to cover the try; nil for a later part.
-    /// - Returns: false also when the wait is too long.
-    private func mayContinue(
-        _ claim: ReplayClaim,
-        until expiresAt: ContinuousClock.Instant?
-    ) async -> Bool {
-        guard !isStopping else { return false }
-        var wait: Duration = .zero
+    ///   - renewedAt: when its claim was made or last renewed. If that is a while ago, another
+    ///     instance may have it by now, or the message another receiver.
+    /// - Returns: nil when the message may be sent.
+    private func obstacle(
+        to claim: ReplayClaim,
+        _ renewedAt: inout ContinuousClock.Instant
+    ) async -> Outcome? {
+        guard !isStopping else { return .postponed }
         if let rate = claim.rateLimit {
-            wait = rates.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
+            let wait = rates.wait(of: claim.subscription, messagesPerSecond: rate, at: .now)
+            // The wait ends early when the dispatcher is cancelled.
+            try? await Task.sleep(for: wait)
         }
-        let end = ContinuousClock.now + wait + bounds.messageTimeout
-        if let expiresAt, end > expiresAt { return false }
-        guard wait > .zero else { return true }
-        // The wait ends early when the dispatcher is cancelled.
-        try? await Task.sleep(for: wait)
-        return !isStopping
+        if ContinuousClock.now - renewedAt >= bounds.recordInterval {
+            do throws(StoreError) {
+                let isRenewed = try await stores.deliveryLog.renewReplay(claim, lease: bounds.lease)
+                guard isRenewed else { return .outdated }
+            } catch {
+                if !Task.isCancelled { outages.failed(error) }
+                return .postponed
+            }
+            renewedAt = ContinuousClock.now
+        }
+        return isStopping ? .postponed : nil
     }
 
     /// Decides what becomes of a message that was not taken: it is done, unless its receiver has
@@ -236,7 +237,7 @@ extension WebhookReplayer {
             return .postponed
         }
         let outcome = await end(claim, sent)
-        return outcome == .over && failure.status == nil ? .unreachable : outcome
+        return outcome == .over && failure.isOfWhoIsAway ? .unreachable : outcome
     }
 
     /// Pauses the replays of a subscription, of which one is to be sent once more.

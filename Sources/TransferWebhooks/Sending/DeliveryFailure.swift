@@ -10,6 +10,11 @@ struct DeliveryFailure: Equatable, Sendable {
     /// service was short of descriptors or memory.
     var isTry = true
 
+    /// Whether there was nobody to take the message: one that breaks off an answer was there.
+    var isOfWhoIsAway: Bool {
+        status == nil && !["connection_lost", "bad_response"].contains(reason)
+    }
+
     /// The failure of a message that was answered with 202 again and again and never acknowledged.
     static let notAcknowledged = DeliveryFailure(reason: "not_acknowledged")
 

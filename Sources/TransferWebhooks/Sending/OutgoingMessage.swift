@@ -30,7 +30,6 @@ struct OutgoingMessage: Sendable {
         batch = MessageBatch(
             id: Self.id(of: events, subscription),
             first: first.sequence,
-            last: last.sequence,
             count: events.count
         )
     }

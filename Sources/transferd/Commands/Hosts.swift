@@ -31,7 +31,7 @@ struct Hosts: AsyncParsableCommand {
 
         func validate() throws {
             guard HostKey(hostAndPort: host) != nil else {
-                throw ValidationError("The host must be with its port, as files.example:443.")
+                throw ValidationError(HostKey.rule)
             }
             guard (1...1000).contains(connections ?? 1) else {
                 throw ValidationError("--connections must be from 1 to 1000.")

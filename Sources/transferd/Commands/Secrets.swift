@@ -42,15 +42,38 @@ struct Secrets: AsyncParsableCommand {
                     return settings
                 }
             ) { database in
+                let store = RewrapStore(database)
+                try await Self.outwaitOtherKeys(store)
                 let outcome = try await Command.audited("secrets rewrap", about: "", in: database) {
-                    try await RewrapStore(database).rewrap(pagesOf: Command.pageMax)
+                    try await store.rewrap(pagesOf: Command.pageMax)
                 }
                 try Self.report(outcome)
             }
         }
 
+        /// The time for which instances count as running after they have stopped, and more.
+        private static let patience: Duration = .seconds(20)
+
+        /// Waits until instances that were just restarted with the new key no longer count as
+        /// running with the old one.
+        private static func outwaitOtherKeys(_ store: RewrapStore) async throws {
+            let end = ContinuousClock.now + patience
+            while try await store.isOtherKeyInUse(), .now < end {
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+
         /// Prints what was sealed, and throws unless the older keys are needless.
         private static func report(_ outcome: RewrapStore.Outcome) throws {
+            guard !outcome.isOtherInUse else {
+                throw Command.Refusal(
+                    """
+                    A running instance seals with another key than the first line of this file: keep \
+                    all lines, make the new key the first on all instances, restart them, and run \
+                    this again.
+                    """
+                )
+            }
             for part in RewrapStore.Part.allCases {
                 print("\(outcome.renewed[part, default: 0]) \(part.rawValue)")
             }

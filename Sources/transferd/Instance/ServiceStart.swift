@@ -139,7 +139,7 @@ final class ServiceStart: Sendable {
         let parts = Parts(
             api: clientAPI,
             work: ServiceBlock("work", services, logger: logger, onEnd: onEnd),
-            base: base(server, pool, lifeline, instance.leaseKeeper, settings.schemaVersion)
+            base: base(server, pool, lifeline, instance.leaseKeeper, settings)
         )
         state.withLock { $0.parts = parts }
         return parts
@@ -214,14 +214,14 @@ final class ServiceStart: Sendable {
         _ pool: ConnectionPool,
         _ lifeline: Lifeline,
         _ leaseKeeper: LeaseKeeper?,
-        _ version: Int
+        _ settings: StoreSettings
     ) -> ServiceBlock {
         var services: [any Service] = [
             PoolService(pool: lifeline.pool),
             PoolService(pool: lifeline.pulsePool),
             DatabaseWatch(
                 fleet: FleetStore(lifeline.pulse),
-                version: version,
+                version: settings.schemaVersion,
                 monitor: monitor,
                 logger: logger,
                 revive: { try await server.revive() },
@@ -230,6 +230,12 @@ final class ServiceStart: Sendable {
                     lifeline.pool.doubt()
                 },
                 onOutdated: { [onEnd] in onEnd($0) }
+            ),
+            // Until the end of the work, which may seal up to then, and not behind its load.
+            SecretsKeyWatch(
+                box: settings.secrets,
+                store: SecretsKeyStore(lifeline.database),
+                logger: logger
             ),
         ]
         if let leaseKeeper { services.append(leaseKeeper) }

@@ -15,7 +15,7 @@ struct PauseScope: ParsableArguments {
 
     func validate() throws {
         if let host, HostKey(hostAndPort: host) == nil {
-            throw ValidationError("The host must be with its port, as files.example:443.")
+            throw ValidationError(HostKey.rule)
         }
     }
 

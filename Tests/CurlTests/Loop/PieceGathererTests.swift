@@ -226,7 +226,7 @@ import TransferTestSupport
         let body = OriginBody.random(seed: 27, size: 400_000)
         exchange.origin.when("/", .response(body: body))
         var request = exchange.request("/")
-        request.receiveRateMax = 400_000
+        request.sharedRates = [SharedRate(400_000)]
         let started = ContinuousClock.now
         let (record, code) = await run(request, on: exchange.loop)
         #expect(code == nil)

@@ -12,7 +12,7 @@ struct CurlRateTests {
         let body = OriginBody.random(seed: 3, size: 400_000)
         let started = ContinuousClock.now
         let (record, code) = await exchange.run(.response(body: body)) {
-            $0.receiveRateMax = 200_000
+            $0.sharedRates = [SharedRate(200_000)]
         }
         #expect(code == nil)
         #expect(ContinuousClock.now - started >= .seconds(1))
@@ -26,7 +26,7 @@ struct CurlRateTests {
         let started = ContinuousClock.now
         let (record, code) = await exchange.run(
             OriginScript([head, .chunks(body, size: 5000)])
-        ) { $0.receiveRateMax = 200_000 }
+        ) { $0.sharedRates = [SharedRate(200_000)] }
         #expect(code == nil)
         #expect(ContinuousClock.now - started >= .milliseconds(500))
         #expect(OriginBody.sha256(of: record.body) == body.sha256)
@@ -39,7 +39,7 @@ struct CurlRateTests {
         let server = try await TLSServer(authority.issue(), of: authority, .answer(body: bytes))
         let loop = try CurlLoop(name: "curl-test", certificateFile: authority.certificatePath)
         var request = CurlRequest(url: server.url(), egress: .everywhere)
-        request.receiveRateMax = 200_000
+        request.sharedRates = [SharedRate(200_000)]
         let started = ContinuousClock.now
         let response = try await loop.fetch(request, bodyMax: bytes.count)
         #expect(ContinuousClock.now - started >= .milliseconds(500))
@@ -51,7 +51,7 @@ struct CurlRateTests {
         #expect(!request.offersHTTP2)
         request.httpVersion = .negotiated
         #expect(request.offersHTTP2)
-        request.sendRateMax = 1
+        request.sharedRates = [SharedRate(1)]
         #expect(request.offersHTTP2 == CurlLoop.libraryVersion.isHTTP2Sound)
     }
 
@@ -62,7 +62,7 @@ struct CurlRateTests {
         let bytes = OriginBody.random(seed: 4, size: 400_000).bytes
         var request = exchange.request("/", method: "PUT", body: fromSource ? nil : bytes)
         if fromSource { request.bodySource = BytesSource(bytes) }
-        request.sendRateMax = 200_000
+        request.sharedRates = [SharedRate(200_000)]
         let started = ContinuousClock.now
         let response = try await exchange.loop.fetch(request, bodyMax: 10)
         #expect(response.head.status == 200)
@@ -76,7 +76,7 @@ struct CurlRateTests {
         let exchange = try Exchange()
         let body = OriginBody.random(seed: 5, size: 40_000)
         let (record, code) = await exchange.run(.response(body: body)) {
-            $0.receiveRateMax = 6000
+            $0.sharedRates = [SharedRate(6000)]
             $0.inactivityTimeout = .milliseconds(2500)
         } again: {
             $0.body.isEmpty
@@ -89,7 +89,7 @@ struct CurlRateTests {
         let exchange = try Exchange()
         let body = OriginBody.random(seed: 5, size: 60_000)
         let (_, code) = await exchange.run(.gated(body, after: 30_000, OriginGate())) {
-            $0.receiveRateMax = 1_000_000
+            $0.sharedRates = [SharedRate(1_000_000)]
             $0.inactivityTimeout = .milliseconds(50)
         }
         #expect(code == .timedOut(.inactivity))
@@ -102,12 +102,12 @@ struct CurlRateTests {
         let body = OriginBody.random(seed: 6, size: 3_000_000)
         exchange.origin.when("/", .response(body: body))
         var request = exchange.request("/")
-        request.receiveRateMax = 1
+        request.sharedRates = [SharedRate(1)]
         let sink = RecordingSink()
         let transfer = exchange.loop.start(request, sink: sink)
         await exchange.origin.log.arrived(1)
         try await eventually("the first bytes") { !sink.record.body.isEmpty }
-        transfer.limit(receiveRate: rate, sendRate: nil)
+        transfer.share(rate.map { [SharedRate($0)] } ?? [])
         #expect(await sink.result?.code == nil)
         #expect(OriginBody.sha256(of: sink.record.body) == body.sha256)
     }
@@ -118,11 +118,11 @@ struct CurlRateTests {
         let source = BytesSource(OriginBody.random(seed: 7, size: 3_000_000).bytes)
         var request = exchange.request("/", method: "PUT")
         request.bodySource = source
-        request.sendRateMax = 1
+        request.sharedRates = [SharedRate(1)]
         let sink = RecordingSink()
         let transfer = exchange.loop.start(request, sink: sink)
         try await eventually("the first bytes") { source.bytesRead > 0 }
-        transfer.limit(receiveRate: nil, sendRate: nil)
+        transfer.share([])
         #expect(await sink.result?.code == nil)
         #expect(exchange.origin.log.now.requests.map(\.bodyCount) == [3_000_000])
     }
@@ -136,7 +136,7 @@ struct CurlRateTests {
         let (limited, done) = (RecordingSink(), RecordingSink())
         let transfer = exchange.loop.start(exchange.request("/"), sink: limited)
         try await eventually("a fast stream") { limited.record.body.count > 1_000_000 }
-        transfer.limit(receiveRate: 1, sendRate: nil)
+        transfer.share([SharedRate(1)])
         // The loop serves requests in order, so the limit is in force when this one has ended.
         exchange.origin.when("/other", .response())
         exchange.loop.start(exchange.request("/other"), sink: done)
@@ -156,7 +156,7 @@ struct CurlRateTests {
         let body = OriginBody.random(seed: 8, size: 3_000_000)
         exchange.origin.when("/", .response(body: body))
         var request = exchange.request("/")
-        request.receiveRateMax = 1
+        request.sharedRates = [SharedRate(1)]
         request.totalTimeout = .milliseconds(100)
         let sink = RecordingSink()
         exchange.loop.start(request, sink: sink)
@@ -168,20 +168,11 @@ struct CurlRateTests {
         let exchange = try Exchange()
         let body = OriginBody.random(seed: 10, size: 100)
         let (record, code) = await exchange.run(.response(body: body)) {
-            $0.receiveRateMax = 1
+            $0.sharedRates = [SharedRate(1)]
             $0.totalTimeout = .seconds(60)
         }
         #expect(code == nil)
         #expect(record.body.count == 100)
-    }
-
-    @Test(arguments: [0, -1])
-    func refusesRateOfNothing(rate: Int64) async throws {
-        let exchange = try Exchange()
-        let (_, code) = await exchange.run(.response()) { $0.receiveRateMax = rate }
-        #expect(code == .invalidRequest)
-        let (_, other) = await exchange.run(.response()) { $0.sendRateMax = rate }
-        #expect(other == .invalidRequest)
     }
 }
 

@@ -46,7 +46,7 @@ struct CurlSpeedTests {
         let exchange = try Exchange()
         let body = OriginBody.random(seed: 5, size: 60_000)
         let (record, code) = await exchange.run(.response(body: body)) {
-            $0.receiveRateMax = 10_000
+            $0.sharedRates = [SharedRate(10_000)]
             $0.speedLimit = .init(bytesPerSecond: 200_000, period: .milliseconds(2500))
         } again: {
             $0.body.isEmpty

@@ -32,6 +32,10 @@ import TransferWire
         let list = try await Program.run(["pause", "--list"] + directory.options)
         #expect(list.output.hasSuffix("\toperator\t-\t-\n"))
         // Another scope is not paused.
+        for command in [["pause", "--host"], ["hosts", "limit"]] {
+            let ofURL = command + ["https://files.example:443"] + directory.options
+            #expect(try await Program.run(ofURL).status != 0)
+        }
         let other = ["resume", "--host", "files.example:443"]
         #expect(try await Program.run(other + directory.options).status != 0)
         #expect(origin.log.now.requests.isEmpty)

@@ -25,8 +25,6 @@ import TransferModel
             fence: Fence(rawValue: fence),
             partFence: Fence(rawValue: fence),
             tenant: TenantID(UUID()),
-            session: SessionID(UUID()),
-            number: 1,
             destination: nil,
             result: TransferResult(httpStatus: 200, bytesReceived: 1, isLengthVerified: true)
         )

@@ -6,7 +6,7 @@ import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
-/// Credentials that were sealed with a key that this service lacks.
+/// Credentials and tasks that were sealed with a key that this service lacks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct UnreadableCredentialTests {
     private static func box() throws -> SecretBox {
         try #require(SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) })
@@ -82,6 +82,31 @@ import TransferTestSupport
             #expect(task.failure?.code == .credentialUnusable)
             #expect(task.failure?.message.contains("SHA-256 starts with \(key)") == true)
         }
+    }
+
+    /// Another instance may have the key, and a task has few attempts.
+    @Test func aTaskThatDoesNotOpenLosesNoAttempt() async throws {
+        let fixture = try await EngineFixture()
+        let (ours, theirs) = (try Self.box(), try Self.box())
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.headers = [HTTPHeader(name: "X-Key", value: "s3cret")]
+        }
+        let sealing = RewrapStore(Self.stores(theirs).database)
+        #expect(try await sealing.rewrap(pagesOf: 10).renewed[.tasks] == 1)
+        let tasks = Self.stores(theirs).tasks
+        let tenant = fixture.tenant
+        try await fixture.withEngine(on: Self.stores(ours)) {
+            // It does not try again meanwhile.
+            $0.retryPolicy.delayBase = .seconds(600)
+            $0.retryPolicy.delayMax = .seconds(600)
+        } _: { _ in
+            try await eventually("it waits") {
+                try await tasks.task(tenant: tenant, id: id)?.state == .waitingForRetry
+            }
+        }
+        let task = try #require(try await tasks.task(tenant: tenant, id: id))
+        #expect(task.attempt == 0)
+        #expect(task.failure?.message == "This service cannot open the request.")
     }
 
     @Test func aPageNamesWhatDoesNotOpen() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Postgres
 import Testing
 import TransferEngine
@@ -55,6 +56,42 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(received(fixture).first.map { OriginBody.sha256(of: $0.body) } == Self.body.sha256)
         #expect(fixture.origin.log.now.requests(at: "/source").count == 1)
+    }
+
+    /// As a backup does, or who gives a volume's files to their owner again.
+    @Test func aNewNameAndModeOfAFileAreNoChangeOfIt() async throws {
+        let fixture = try await fixture()
+        let path = "\(fixture.container)/kept/file"
+        fixture.origin.when("/in") { _ in
+            link(path, "\(path).backup")
+            chmod(path, 0o640)
+            return .response(201)
+        }
+        let download = try await fixture.submit(fixture.origin.url("/source")) {
+            $0.destination = Destination(path: "kept/file", overwrite: false)
+        }
+        try await fixture.withEngine { _ in _ = try await fixture.ended(download) }
+        #expect(try await copy(fixture, from: download).state == .completed)
+    }
+
+    @Test func theFileOfAnotherTaskIsNotSentInstead() async throws {
+        let fixture = try await fixture()
+        let other = OriginBody.random(seed: 82, size: 1_000_000)
+        fixture.origin.when("/other", .response(body: other))
+        var downloads: [TaskID] = []
+        for path in ["/source", "/other"] {
+            let download = try await fixture.submit(fixture.origin.url(path)) {
+                $0.destination = Destination(path: "kept/latest", overwrite: true)
+            }
+            try await fixture.withEngine { _ in _ = try await fixture.ended(download) }
+            downloads.append(download)
+        }
+        let former = try await copy(fixture, from: downloads[0])
+        #expect(former.failure?.code == .sourceMissing)
+        #expect(received(fixture).isEmpty)
+        let latest = try await copy(fixture, from: downloads[1])
+        #expect(latest.state == .completed)
+        #expect(received(fixture).first.map { OriginBody.sha256(of: $0.body) } == other.sha256)
     }
 
     @Test func aResultThatIsGoneOrOthersIsMissing() async throws {

@@ -178,6 +178,7 @@ import TransferTestSupport
         let claim = try #require(try await fixture.stores.queue.claimAny(1, by: worker).first)
         let resource = UploadResource(
             fence: claim.fence,
+            dialect: .tus,
             url: origin.server.url("/there"),
             isAtOrigin: true,
             body: "the file as it was"
@@ -251,7 +252,9 @@ import TransferTestSupport
             other.when(path) { request in
                 .response(
                     request.method == "HEAD" ? 200 : 201,
-                    headers: [("Upload-Offset", request.method == "HEAD" ? "0" : "\(Self.size)")]
+                    headers: request.method == "HEAD"
+                        ? [("Upload-Offset", "0")]
+                        : [("Upload-Offset", "\(Self.size)"), ("Upload-Complete", "?1")]
                 )
             }
         }
@@ -319,7 +322,7 @@ import TransferTestSupport
         }
         origin.server.when("/refusing") { request in
             OriginScript([
-                .head(104, [("Location", "/uploads/0")]),
+                .head(104, [("Location", "/uploads/0"), ("Upload-Draft-Interop-Version", "8")]),
                 .head(status, [("Upload-Complete", "?1"), ("Content-Length", "0")]),
             ])
         }
@@ -374,6 +377,7 @@ import TransferTestSupport
         if isKept {
             let resource = UploadResource(
                 fence: claim.fence,
+                dialect: .tus,
                 url: origin.server.url("/there"),
                 isAtOrigin: true,
                 body: "data"

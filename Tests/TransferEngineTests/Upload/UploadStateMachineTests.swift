@@ -41,6 +41,7 @@ import TransferModel
     ) throws -> UploadStateMachine {
         let known = UploadResource(
             fence: Fence(rawValue: 3),
+            dialect: dialect,
             url: "https://a.test/place",
             isAtOrigin: true,
             body: "1"
@@ -96,9 +97,12 @@ import TransferModel
 
     @Test func thePlaceIsTheFirstThatA104Names() throws {
         var machine = try Self.machine(.ietf)
-        func told(_ status: Int, _ location: String) throws -> Bool {
+        func told(_ status: Int, _ location: String, _ version: String = "8") throws -> Bool {
             try machine.received(
-                informational: Self.head(status, ["Location": location]),
+                informational: Self.head(
+                    status,
+                    ["Location": location, "Upload-Draft-Interop-Version": version]
+                ),
                 from: CurlURL(Self.url),
                 isAtOrigin: true
             )
@@ -107,6 +111,7 @@ import TransferModel
         #expect(try !told(104, "https://other.test/1"))
         #expect(try !told(104, "http://a.test/1"))
         #expect(try !told(104, "/" + String(repeating: "x", count: 8192)))
+        #expect(try !told(104, "/1", "3"))
         #expect(try told(104, "/1?key=a"))
         #expect(try !told(104, "/2"))
         #expect(machine.resource?.url == "https://a.test/1?key=a")
@@ -124,6 +129,7 @@ import TransferModel
     func secretsAreForTheOriginOfTheURLAsItIs(url: String, isAtOrigin: Bool) throws {
         let known = UploadResource(
             fence: Fence(rawValue: 3),
+            dialect: .tus,
             url: "https://a.test/place",
             isAtOrigin: true,
             body: "1"
@@ -182,7 +188,10 @@ import TransferModel
         var machine = try Self.machine(dialect)
         if dialect == .ietf {
             let isNew = try machine.received(
-                informational: Self.head(104, ["Location": ""]),
+                informational: Self.head(
+                    104,
+                    ["Location": "", "Upload-Draft-Interop-Version": "8"]
+                ),
                 from: CurlURL(Self.url),
                 isAtOrigin: true
             )
@@ -242,7 +251,10 @@ import TransferModel
     private static func named() throws -> UploadStateMachine {
         var machine = try Self.machine(.ietf)
         _ = machine.received(
-            informational: head(104, ["Location": "/1"]),
+            informational: head(
+                104,
+                ["Location": "/1", "Upload-Draft-Interop-Version": "8"]
+            ),
             from: try CurlURL(url),
             isAtOrigin: true
         )
@@ -280,5 +292,66 @@ import TransferModel
         machine.kept(resource)
         #expect(machine.mayBeResumed == remains)
         #expect(machine.unusable == (remains ? nil : resource))
+    }
+
+    /// Proxies drop the 104, and an answer without the word says that there is more to come.
+    @Test func whatIsNotSaidToBeCompleteIsNot() throws {
+        var machine = try Self.machine(.ietf)
+        let part: KeyValuePairs = ["Upload-Complete": "?0", "Upload-Offset": "40"]
+        var nameless = machine
+        #expect(throws: TransferFailure.self) { try Self.step(&nameless, after: 201, part) }
+        let named: KeyValuePairs = ["Location": "/1", "Upload-Complete": "?0"]
+        #expect(try Self.step(&machine, after: 201, named) == .offset)
+        #expect(machine.awaitsKeeping)
+        #expect(try Self.step(&machine, after: 204, part) == .rest(from: 40))
+        #expect(try Self.step(&machine, after: 204, ["Upload-Offset": "60"]) == .rest(from: 60))
+        #expect(try Self.step(&machine, after: 204) == .offset)
+        #expect(try Self.step(&machine, after: 204, ["Upload-Offset": "60"]) == .rest(from: 60))
+        #expect(try Self.step(&machine, after: 204, ["Upload-Offset": "100"]) == .offset)
+        #expect(try Self.step(&machine, after: 204, ["Upload-Complete": "?1"]) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (ResumableUpload.ietf, 500, Int64(100), false), (.ietf, 500, 70, true),
+            (.ietf, 422, 70, false), (.ietf, 401, 70, true), (.ietf, 503, 100, true),
+            (.tus, 500, 100, false), (.tus, 422, 100, false), (.tus, 502, 100, true),
+            (.tus, 423, 100, true), (.contentRange, 500, 100, true),
+        ]
+    )
+    func aRefusalOfTheRestEndsThePlace(
+        dialect: ResumableUpload,
+        status: Int,
+        sent: Int64,
+        isKept: Bool
+    ) throws {
+        var machine = try Self.machine(dialect, isKnown: true)
+        let fields: KeyValuePairs = ["Upload-Offset": "40", "Range": "bytes=0-39"]
+        let asked = dialect == .contentRange ? 308 : 200
+        #expect(try Self.step(&machine, after: asked, fields) == .rest(from: 40))
+        #expect(try Self.step(&machine, after: status, sent: sent) == nil)
+        #expect(machine.mayBeResumed == isKept)
+    }
+
+    @Test(arguments: [(true, TransferFailure.Code.badResponse), (false, .unknownOutcome)])
+    func aPartThatIsCalledCompleteIsAContradiction(
+        isIdempotent: Bool,
+        code: TransferFailure.Code
+    ) throws {
+        var machine = try Self.machine(.ietf, isIdempotent: isIdempotent, isKnown: true)
+        let fields: KeyValuePairs = ["Upload-Complete": "?1", "Upload-Offset": "50"]
+        let failure = #expect(throws: TransferFailure.self) {
+            try Self.step(&machine, after: 204, fields)
+        }
+        #expect(failure?.code == code)
+        #expect(machine.unusable != nil)
+    }
+
+    /// An upload of no bytes is done by its creation, which must not be repeated then.
+    @Test func theCreationOfAnEmptyUploadIsItsEnd() throws {
+        let empty = try Self.machine(.tus, length: 0)
+        #expect(empty.hasEffects && !empty.mayBeResumed)
+        let other = try Self.machine(.tus, length: 1)
+        #expect(!other.hasEffects && other.mayBeResumed)
     }
 }

@@ -102,6 +102,13 @@ import TransferWire
                 .json(ClientDocument.self)
             #expect(rest.next == "\(client.id):\(client.lastEventSequence)")
             #expect(try await server.clientEvents().isEmpty)
+            // A log without an event has no position but the first.
+            let fresh = try await server.send("PUT", "/v1/clients/fresh").json(ClientDocument.self)
+            let beyond = try await server.send(
+                "GET",
+                "/v1/clients/fresh/events?after=\(fresh.id):5"
+            )
+            #expect(beyond.code == .eventsExpired)
             let foreign = try await server.send(
                 "GET",
                 "/v1/clients/share/events",

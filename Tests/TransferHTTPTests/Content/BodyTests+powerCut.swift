@@ -45,15 +45,7 @@ extension BodyTests {
         meanwhile: @escaping @Sendable () -> Void
     ) async throws -> Problem? {
         struct Broken: Error {}
-        let container = try Container(directory: server.containers)
-        let routes = BodyRoutes(
-            stores: APIStores(server.stores.database),
-            container: container,
-            staged: StagedBytes(in: container),
-            bytesMax: 1_000_000,
-            tell: { _ in },
-            threads: .singleton
-        )
+        let routes = try Self.routes(server)
         let hasBegun = Atomic(false)
         let chunks = AsyncThrowingStream<ByteBuffer, any Error>(unfolding: {
             if !hasBegun.exchange(true, ordering: .relaxed) {
@@ -66,8 +58,8 @@ extension BodyTests {
             head: HTTPRequest(method: .put, scheme: nil, authority: nil, path: "\(path)/body"),
             body: RequestBody(asyncSequence: chunks)
         )
-        let tenant = server.first.id
-        let answer = Task { _ = try await routes.put(request, of: id, tenant: tenant) }
+        let caller = Self.caller(server)
+        let answer = Task { _ = try await routes.put(request, of: id, for: caller) }
         return await #expect(throws: Problem.self) { try await answer.value }
     }
 

@@ -33,6 +33,11 @@ import TransferWire
         (task(#""a/b~c": 1"#), "/a~1b~0c unknown_field"),
         (task(#""headers": []"#), "/headers wrong_type"),
         (task(#""headers": {"A": 1}"#), "/headers/A wrong_type"),
+        (task(#""headers": {"05": 1}"#), "/headers/05 wrong_type"),
+        (
+            task(#""kind": "upload", "method": "HEAD", "upload": {"staged": true}"#),
+            "/method invalid_value"
+        ),
         (task(#""headers": {"A b": "c"}"#), "/headers/A b invalid_header"),
         (task(#""headers": {"": "c"}"#), "/headers/ invalid_header"),
         (task(#""headers": {"A": "b\r\nC: d"}"#), "/headers/A invalid_header"),

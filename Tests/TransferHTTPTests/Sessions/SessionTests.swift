@@ -124,6 +124,21 @@ import TransferWire
                     == ["/configuration/speed unknown_field"]
             )
             #expect(try await faults(#"{"name": 1}"#) == ["/name unknown_field"])
+            // A misspelt reset would be answered as if it had been made.
+            for (body, place) in [
+                (#"{"name": null}"#, "/name"),
+                (#"{"configuration": {"sizemax": null}}"#, "/configuration/sizemax"),
+                (#"{"configuration": {"retry": {"max": null}}}"#, "/configuration/retry/max"),
+            ] {
+                #expect(try await faults(body) == ["\(place) unknown_field"])
+                guard body.contains("configuration") else { continue }
+                #expect(
+                    try await server.send("PUT", path, body).faults == ["\(place) unknown_field"]
+                )
+            }
+            let nulls = #"{"configuration": {"size_max": null, "tls": null, "retry": {}}}"#
+            #expect(try await server.send("PATCH", path, nulls).status == 200)
+            #expect(try await server.send("PUT", path, nulls).status == 200)
             #expect(try await faults("[1]") == [" wrong_type"])
             #expect(try await server.send("PATCH", path, "{").status == 400)
             #expect(try await server.send("PATCH", path, "").status == 400)

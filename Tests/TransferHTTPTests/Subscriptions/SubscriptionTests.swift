@@ -253,6 +253,30 @@ import TransferWire
         }
     }
 
+    @Test func nullResetsToTheDefault() async throws {
+        try await APIServer.run { server in
+            let location = try await Self.subscribe(
+                server,
+                #"""
+                {"url": "https://receiver.example/", "enabled": false, "ack_timeout_seconds": 7,
+                 "delivery_form": "batch", "wake_up_throttling": true}
+                """#
+            )
+            let reset = try await server.send(
+                "PATCH",
+                location,
+                #"""
+                {"enabled": null, "ack_timeout_seconds": null, "delivery_form": null,
+                 "wake_up_throttling": null}
+                """#
+            ).json(SubscriptionDocument.self)
+            #expect(reset.enabled)
+            #expect(reset.ackTimeoutSeconds == 600)
+            #expect(reset.deliveryForm == "single")
+            #expect(!reset.wakeUpThrottling)
+        }
+    }
+
     @Test func rotatesItsSecretOncePerIdempotencyKey() async throws {
         try await APIServer.run { server in
             let location = try await Self.subscribe(server)
@@ -293,7 +317,7 @@ import TransferWire
     }
 
     /// Creates a subscription and returns its path.
-    private static func subscribe(
+    static func subscribe(
         _ server: APIServer,
         _ body: String = #"{"url": "https://receiver.example/"}"#
     ) async throws -> String {

@@ -73,6 +73,33 @@ import TransferWire
         }
     }
 
+    /// The body stays, and without its boundary nobody could read a form.
+    @Test func anotherRequestKeepsTheTypeOfTheBody() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let form = #"{"body": {"multipart": [{"name": "a", "text": "x"}]}}"#
+            let upload = #""kind": "upload", "upload": \#(form),"#
+            let begin = "/v1/tasks/\(try await asking(server, session, upload))/begin"
+            func other(_ headers: String) -> String {
+                """
+                {"disposition": "use_new_request",
+                 "request": {"url": "http://b.example/", "headers": \(headers)}}
+                """
+            }
+            let refused = try await server.send(
+                "POST",
+                begin,
+                other(#"{"Content-Type": "text/x"}"#)
+            )
+            #expect(refused.status == 422)
+            let changed = try await server.send("POST", begin, other(#"{"X-A": "1"}"#))
+            #expect(changed.status == 200)
+            let headers = try await server.claim().headers
+            #expect(headers.map(\.name) == ["X-A", "Content-Type"])
+            #expect(headers.last?.value.hasPrefix("multipart/form-data; boundary=") == true)
+        }
+    }
+
     /// Whoever names the origin reads what is sent there.
     @Test func anotherRequestForWhatIsSentNeedsTheScopeOfAReader() async throws {
         try await APIServer.run { server in

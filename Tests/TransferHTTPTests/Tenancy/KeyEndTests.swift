@@ -121,6 +121,32 @@ import TransferWire
         }
     }
 
+    /// A body may take weeks, and its upload is sent in the name of the key.
+    @Test func aBodyEndsWithItsKey() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let path = "/v1/tasks/\(try await server.submit(session, BodyTests.task))"
+            func offset() async throws -> String? {
+                try await server.send("GET", "\(path)/body").fields["upload-offset"]
+            }
+            let holder = try await server.holder()
+            let stream = try server.stream("\(session)/events", as: holder)
+            try await eventually("the stream has begun") { !stream.text.isEmpty }
+            let client = try server.openBody(of: path, as: holder)
+            try client.send(Array(BodyTests.bytes[..<100_000]))
+            try await eventually("the first part is there") { try await offset() == "100000" }
+            #expect(try await server.stores.keys.revokeAPIKey(id: holder.key.id))
+            // What ends the stream ends the body, too.
+            try await eventually("the stream ends") { stream.isEnded }
+            try client.send(Array(BodyTests.bytes[100_000..<101_000]))
+            try await eventually("the body is refused") {
+                client.head.hasPrefix("HTTP/1.1 401 ")
+            }
+            #expect(try await offset() == "100000")
+            client.goAway()
+        }
+    }
+
     @Test func aHundredRequestsRecordOneUse() async throws {
         try await APIServer.run { server in
             let holder = try await server.holder()
@@ -151,11 +177,32 @@ extension APIServer {
 
     /// Starts a submission of lines that are still to come.
     fileprivate func openStream(as tenant: Tenant) throws -> StreamClient {
-        let lines = [
-            "POST /v1/sessions/photos/tasks HTTP/1.1", "Host: localhost", "Connection: close",
-            "Authorization: Bearer \(tenant.key.serialized)",
-            "Content-Type: \(TaskStream.mediaType)", "Transfer-Encoding: chunked",
-        ]
+        try open(
+            "POST /v1/sessions/photos/tasks",
+            ["Content-Type: \(TaskStream.mediaType)", "Transfer-Encoding: chunked"],
+            as: tenant
+        )
+    }
+
+    /// Starts the body of a task, whose bytes are still to come.
+    fileprivate func openBody(of task: String, as tenant: Tenant) throws -> StreamClient {
+        try open(
+            "PUT \(task)/body",
+            ["Content-Type: application/octet-stream", "Content-Length: \(BodyTests.total)"],
+            as: tenant
+        )
+    }
+
+    private func open(
+        _ request: String,
+        _ fields: [String],
+        as tenant: Tenant
+    ) throws -> StreamClient {
+        let lines =
+            [
+                "\(request) HTTP/1.1", "Host: localhost", "Connection: close",
+                "Authorization: Bearer \(tenant.key.serialized)",
+            ] + fields
         let head = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
         return try StreamClient(port: client.port, request: head)
     }

@@ -152,6 +152,35 @@ import TransferWire
         }
     }
 
+    /// A program that names a default finds the session that its operator made without it.
+    @Test func aPutThatSpellsOutADefaultChangesNothing() async throws {
+        try await APIServer.run { server in
+            let submitter = try await server.holder([.submit])
+            let defaults = #"""
+                "http_errors": "fail", "redirects_max": 10, "keeps_cookies": false,
+                "sends_body_to_other_origins": false, "resumable_upload": "off",
+                "timeout_for_low_speed": 30, "asks_to_begin": false, "decompresses": false,
+                "segments_max": 8, "tls": {"minimum_version": "1.2"}
+                """#
+            for (kind, more, other) in [
+                ("background", #""waits_for_connectivity": true"#, #""segments_max": 7"#),
+                ("ephemeral", #""retry": {"delay_base": 1}"#, #""waits_for_connectivity": true"#),
+            ] {
+                let path = "/v1/sessions/\(kind)"
+                func put(_ options: String) async throws -> HTTPClient.Answer {
+                    let body = #"{"kind": "\#(kind)", "configuration": {\#(options)}}"#
+                    return try await server.send("PUT", path, body, as: submitter)
+                }
+                let made = try await put("")
+                #expect(made.status == 201)
+                let found = try await put("\(defaults), \(more)")
+                #expect(found.status == 200)
+                #expect(found.fields["etag"] == made.fields["etag"])
+                #expect(try await put(other).code == .insufficientScope)
+            }
+        }
+    }
+
     /// Whoever names the origin reads what is sent there.
     @Test func anUploadOfAKeptFileNeedsTheScopeOfAReader() async throws {
         try await APIServer.run { server in

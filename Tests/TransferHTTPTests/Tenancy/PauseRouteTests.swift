@@ -72,6 +72,19 @@ import TransferWire
         }
     }
 
+    /// Whoever pastes a URL would believe that its host is paused.
+    @Test(arguments: ["https://files.example:443", "files.example/a:443", "u@files.example:443"])
+    func whatIsNoHostWithItsPortIsRefused(host: String) async throws {
+        try await APIServer.run { server in
+            for verb in ["pause", "resume"] {
+                let body = #"{"host": "\#(host)"}"#
+                let answer = try await server.send("POST", "/v1/tenant/\(verb)", body)
+                #expect(answer.faults == ["/host invalid_value"])
+            }
+            #expect(try await pauses(server).isEmpty)
+        }
+    }
+
     @Test func aTenantsPausesTakeNobodyElsesPlace() async throws {
         try await APIServer.run { server in
             func pause(_ place: Int64, givesBack: Bool = false) async throws -> HTTPClient.Answer {

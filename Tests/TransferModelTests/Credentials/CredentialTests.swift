@@ -55,6 +55,7 @@ import TransferModel
     ])
     func aNameFitsIntoAPath(name: String, isName: Bool) {
         #expect(Credential.isName(name) == isName)
+        #expect((ClientID(name) != nil) == isName)
     }
 
     @Test func originsAreComparedWithoutCaseAndWithTheirPort() {

@@ -29,6 +29,20 @@ import TransferModel
         #expect(HostKey(hostAndPort: "\(written):443") == HostKey(host: host, port: 443))
     }
 
+    /// A pause or a limit under such a name would be one of nothing.
+    @Test(
+        arguments: [
+            "https://files.test:443", "http://127.0.0.1:80", "127.0.0.1/x:80", "user@127.0.0.1:80",
+            " 127.0.0.1:80", "files.test :443", "*.test:443", "é.test:443", "files.test:0",
+            "files.test:+80", "files.test:65536", "files.test:", "files.test", ":443", "", "[]:443",
+            "[127.0.0.1]:443", "[::1:443", "::1]:443", "1:2:443", "[fe80::1%lo]:443",
+            "::1\0:443", "files.test:00443x", "files.test:000443",
+        ]
+    )
+    func whatNoURLHasIsNoHost(text: String) {
+        #expect(HostKey(hostAndPort: text) == nil)
+    }
+
     /// What a resolver takes for another host may share the key, but is not what it stands for.
     @Test(
         arguments: [

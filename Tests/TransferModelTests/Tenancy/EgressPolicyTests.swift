@@ -90,6 +90,21 @@ import TransferModel
         #expect(policy.allows(try Self.bytes("127.0.0.1")))
     }
 
+    /// A connection to 0.0.0.0 or :: arrives at the loopback (ip(7)).
+    @Test func anUnspecifiedAddressIsDeniedWithTheLoopback() throws {
+        var policy = EgressPolicy(
+            allowed: [try Self.network("0.0.0.0", 0), try Self.network("::", 0)]
+        )
+        let unspecified = ["0.0.0.0", "::", "::ffff:0.0.0.0"]
+        for text in unspecified { #expect(policy.allows(try Self.bytes(text)), "\(text)") }
+        policy.denied = [try Self.network("127.0.0.0", 8)]
+        for text in unspecified { #expect(!policy.allows(try Self.bytes(text)), "\(text)") }
+        policy.denied = [try Self.network("::1", 128)]
+        #expect(!policy.allows(try Self.bytes("::")))
+        #expect(policy.allows(try Self.bytes("0.0.0.0")))
+        #expect(policy.allows(try Self.bytes("0.0.0.1")))
+    }
+
     /// The examples of RFC 6052 §2.4, and an address behind each prefix that is not public.
     @Test(arguments: [
         ("2001:db8::", 32, "2001:db8:c000:221::", "2001:db8:7f00:1::"),

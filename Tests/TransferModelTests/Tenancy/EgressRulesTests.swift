@@ -42,6 +42,16 @@ import TransferModel
         #expect(rules.allows(try Self.bytes("198.51.101.9"), port: 443, as: policy))
     }
 
+    @Test(arguments: ["0.0.0.0", "::ffff:0.0.0.0", "::"])
+    func anUnspecifiedAddressIsDeniedWithTheLoopback(text: String) throws {
+        let policy = EgressPolicy(
+            allowed: [try Self.network("0.0.0.0/0"), try Self.network("::/0")]
+        )
+        var rules = EgressRules()
+        rules.deniedNetworks = [try Self.network("127.0.0.0/8")]
+        #expect(!rules.allows(try Self.bytes(text), port: 443, as: policy))
+    }
+
     @Test func hostsAndPortsAreNarrowed() throws {
         var rules = EgressRules()
         rules.allowedHosts = [".example.com", "one.test"]

@@ -191,10 +191,10 @@ import TransferTestSupport
     private func giveUpTheMove(_ fixture: StoreFixture, withTheLaunch: Bool = false) async throws {
         let claim = try #require(try await fixture.claimDeliveries().first)
         let launch = claim.acknowledgedSequence + 1
-        let batch = MessageBatch(id: UUID(), first: launch, last: launch + 1, count: 2)
+        let batch = MessageBatch(id: UUID(), first: launch, count: 2)
         let result = try await fixture.stores.deliveries.recordDeliveryFailed(
             claim,
-            sequence: batch.last,
+            sequence: launch + 1,
             batch: withTheLaunch ? batch : nil,
             DeliverySetback(
                 attempt: StoreFixture.attempt(status: 500, reason: "http_status"),

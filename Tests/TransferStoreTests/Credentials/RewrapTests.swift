@@ -32,6 +32,8 @@ import TransferTestSupport
         keys = SecretsKeyStore(database)
         let names = [oldBox.sealingKeyName, newBox.sealingKeyName]
         for name in names { _ = try await keys.use(name, among: names) }
+        // All instances have stopped.
+        _ = try await fixture.aside.execute("UPDATE secrets_key SET used_at = '-infinity'")
         _ = try await before.putCredential(
             tenant: fixture.tenant,
             name: "login",
@@ -90,6 +92,33 @@ import TransferTestSupport
         #expect(try await keys.use(nil, among: [newBox.sealingKeyName]) == [])
         let again = try await store.rewrap(pagesOf: 10)
         #expect(again.renewed[.credentials] == 0)
+    }
+
+    /// What it seals afterwards would be lost with its key.
+    @Test func nothingIsSealedBesideAnInstanceWithAnotherKey() async throws {
+        try await keys.renewUse(of: oldBox.sealingKeyName)
+        let early = try await store.rewrap(pagesOf: 10)
+        #expect(early.isOtherInUse && early.renewed.isEmpty)
+        _ = try await fixture.aside.execute(
+            "UPDATE secrets_key SET used_at = now() - interval '1 minute'"
+        )
+        let outcome = try await store.rewrap(pagesOf: 10)
+        #expect(!outcome.isOtherInUse && outcome.renewed[.credentials] == 1)
+        // Whoever lacks the new key does not start.
+        #expect(try await keys.use(nil, among: []) == [newBox.sealingKeyName])
+    }
+
+    /// Also when the older key cannot be forgotten, because a row does not open.
+    @Test func theNewKeyIsKnownWhateverBecomesOfTheRest() async throws {
+        _ = try await fixture.aside.execute(
+            "DELETE FROM secrets_key WHERE name = \(newBox.sealingKeyName)"
+        )
+        _ = try await fixture.aside.execute(
+            "UPDATE credential SET origins = '{https://elsewhere.test:443}'"
+        )
+        let outcome = try await store.rewrap(pagesOf: 10)
+        #expect(outcome.unreadable == 1)
+        #expect(try await keys.use(nil, among: [oldBox.sealingKeyName]) == [newBox.sealingKeyName])
     }
 
     /// Once sealed, it would be believed.

@@ -242,6 +242,7 @@ import TransferTestSupport
         let running = try #require(try await before.queue.claimAny(1, by: fixture.worker).first)
         let resource = UploadResource(
             fence: running.fence,
+            dialect: .ietf,
             url: Self.url,
             isAtOrigin: true,
             body: "data"

@@ -337,8 +337,6 @@ extension PendingRename {
             fence: fence ?? claim.fence,
             partFence: claim.fence,
             tenant: claim.tenant,
-            session: claim.session,
-            number: claim.number,
             destination: claim.destination,
             result: StoreFixture.result,
             file: FileIdentity(inode: claim.fence.rawValue, bornAtNanoseconds: 1)

@@ -82,7 +82,7 @@ import TransferTestSupport
             // Callers that met it while it was being sent ask once more; no other wake-up is sent.
             let admission = try await fixture.stores.wakeUps.admitWakeUp(claim, event)
             #expect(admission != .admitted)
-            #expect(try await distance(of: claim, fixture) == throttle.delay(after: 1))
+            #expect(try await distance(of: claim, fixture) == throttle.delays[0])
         }
         #expect(try await fixture.count("SELECT count::bigint AS count FROM wake_up") == 1)
     }
@@ -94,7 +94,8 @@ import TransferTestSupport
         for (index, (claim, event)) in wakeUps.enumerated() {
             if index > 0 {
                 // This is too early, by almost the shortest delay.
-                try await pass(throttle.delay(after: index) - .seconds(50), fixture)
+                let delay = throttle.delays[min(index, throttle.delays.count) - 1]
+                try await pass(delay - .seconds(50), fixture)
                 let early = try await fixture.stores.claimedAgain(claim, fixture)
                 #expect(try await fixture.stores.wakeUps.admitWakeUp(early, event) == .postponed)
                 #expect(try await wait(early, fixture) <= 50)

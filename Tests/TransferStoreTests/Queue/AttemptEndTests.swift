@@ -164,8 +164,6 @@ import TransferTestSupport
                     fence: stale,
                     partFence: stale,
                     tenant: $0.tenant,
-                    session: $0.session,
-                    number: 1,
                     destination: nil,
                     result: StoreFixture.result
                 )

@@ -115,8 +115,8 @@ extension PartialStoreTests {
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
         let kept: Query = """
-            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
-            VALUES (\(id.uuid), \(claim.fence.rawValue), 'sealed', true, '1')
+            INSERT INTO upload_resource (task_id, fence, dialect, url, is_at_origin, body)
+            VALUES (\(id.uuid), \(claim.fence.rawValue), 'ietf', 'sealed', true, '1')
             """
         let takeOver = try await rescue(fixture)
         let takeover = try await besideCheckpoint(of: claim, fixture, storing: kept, takeOver)

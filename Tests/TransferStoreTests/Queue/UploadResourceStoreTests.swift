@@ -11,7 +11,13 @@ import TransferTestSupport
     private static let url = "https://origin.test/uploads/canary-5f1c?key=canary-5f1c"
 
     private static func resource(_ claim: TaskClaim, url: String = url) -> UploadResource {
-        UploadResource(fence: claim.fence, url: url, isAtOrigin: false, body: "7 1.2 3.4")
+        UploadResource(
+            fence: claim.fence,
+            dialect: .contentRange,
+            url: url,
+            isAtOrigin: false,
+            body: "7 1.2 3.4"
+        )
     }
 
     private func kept(_ claim: TaskClaim, _ stores: Stores) async throws -> UploadResource? {

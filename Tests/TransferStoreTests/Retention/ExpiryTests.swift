@@ -314,8 +314,8 @@ import TransferTestSupport
         #expect(taken.items.map(\.id) == [id])
         _ = try await fixture.aside.execute([
             """
-            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
-            VALUES (\(id.uuid), 1, '\\x00', false, '')
+            INSERT INTO upload_resource (task_id, fence, dialect, url, is_at_origin, body)
+            VALUES (\(id.uuid), 1, 'ietf', '\\x00', false, '')
             """,
             """
             INSERT INTO task_mirror (task_id, rank, url_host_key, given_up, is_offline)

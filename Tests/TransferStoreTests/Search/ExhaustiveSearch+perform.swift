@@ -241,8 +241,6 @@ extension ExhaustiveSearch {
             fence: holding.fence,
             partFence: holding.partFence,
             tenant: tenant,
-            session: session,
-            number: 1,
             destination: nil,
             result: StoreFixture.result,
             file: SearchWorld.identity(of: holding.partFence)

@@ -15,7 +15,6 @@ struct ExhaustiveSearch {
     let pool: ConnectionPool
     let stores: Stores
     let task: TaskID
-    let session: SessionID
     var tenant: TenantID { fixture.tenant }
     private var identities: [Int32: WorkerIdentity] = [:]
     private var seen: Set<String> = []
@@ -34,7 +33,6 @@ struct ExhaustiveSearch {
         fixture = try await StoreFixture()
         try await fixture.stores.workers.retireWorker(incarnation: fixture.worker.incarnation)
         task = try await fixture.submit()[0]
-        session = try await fixture.session().id
         pool = TestDatabase.current.pool(connectionsMax: 1)
         stores = Stores(Database(pool: pool))
     }

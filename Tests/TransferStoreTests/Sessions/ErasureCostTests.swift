@@ -56,6 +56,37 @@ import TransferTestSupport
         #expect(after <= before + 1000)
     }
 
+    /// Cancelled tasks of any tenant may have left any number of part files for others.
+    @Test func whatIsKeptOfOtherTasksCostsAnErasureNothing() async throws {
+        let fixture = try await StoreFixture()
+        let meter = PageMeter()
+        try await meter.holdStatistics()
+        try await fixture.putSession("brief", kind: .ephemeral)
+        let tasks = try await fixture.submit(10, to: "brief")
+        try await invalidate(fixture, "brief")
+        func pages() async throws -> Int64 {
+            try await meter.pages { stores in
+                let remains = try await stores.erasure.tasksToErase()
+                #expect(Set(remains.map(\.task)) == Set(tasks))
+            }
+        }
+        // Plans are made now, and kept.
+        let before = try await pages()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO resume_data (
+                id, tenant_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                validator)
+            SELECT gen_random_uuid(), \(fixture.tenant.uuid), n, gen_random_uuid(),
+                gen_random_uuid(), 1, 2, '"1"'
+            FROM generate_series(1, 40000) AS n
+            """
+        )
+        let after = try await pages()
+        // Each look-up reads a page more where an index has become higher.
+        #expect(after <= before + 400)
+    }
+
     /// However many subscribers there are, no statement removes more than it has time for.
     @Test func sessionsOfManySubscribersAreErasedInTurn() async throws {
         let fixture = try await StoreFixture()

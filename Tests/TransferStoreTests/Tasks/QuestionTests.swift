@@ -121,6 +121,7 @@ import TransferTestSupport
         let claim = try #require(try await fixture.claim().first)
         let resource = UploadResource(
             fence: claim.fence,
+            dialect: .ietf,
             url: "https://origin.test/place",
             isAtOrigin: true,
             body: "1"

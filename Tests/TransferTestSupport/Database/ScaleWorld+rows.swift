@@ -317,8 +317,8 @@ extension ScaleWorld {
     private var otherRows: [Query] {
         [
             """
-            INSERT INTO upload_resource (task_id, fence, url, is_at_origin, body)
-            SELECT \(taskID("n")), n, '\\x01'::bytea, true, 'data'
+            INSERT INTO upload_resource (task_id, fence, dialect, url, is_at_origin, body)
+            SELECT \(taskID("n")), n, 'ietf', '\\x01'::bytea, true, 'data'
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
             """

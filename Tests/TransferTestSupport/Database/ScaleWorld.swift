@@ -125,10 +125,6 @@ extension ScaleWorld {
 
     /// Returns the session of number `n`; 0 is `large` and 1 `kept`.
     package func session(_ n: Int) -> SessionID { SessionID(uuid(epoch, 0x9000, n)) }
-    /// Returns the identifier of session `n`.
-    package func identifier(_ n: Int) -> String {
-        n == 0 ? Self.large : n == 1 ? Self.kept : "s\(n)"
-    }
     /// Returns the subscription to session `n`; 0 is that to all sessions of the tenant.
     package func subscription(_ n: Int) -> SubscriptionID { SubscriptionID(uuid(epoch, 0xa000, n)) }
     /// Returns the `n`th delivery.

@@ -121,7 +121,12 @@ package final class ResumableOrigin: Sendable {
         guard let begun else { return OriginScript([]) }
         route(path(of: begun))
         guard dialect == .ietf else { return OriginScript([]) }
-        return OriginScript([.head(104, [("Location", location(of: begun))])])
+        return OriginScript([
+            .head(
+                104,
+                [("Location", location(of: begun)), ("Upload-Draft-Interop-Version", "8")]
+            )
+        ])
     }
 
     private func location(of upload: Int) -> String { place("\(path(of: upload))?key=secret") }

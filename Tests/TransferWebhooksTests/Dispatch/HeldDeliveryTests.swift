@@ -100,7 +100,7 @@ import TransferModel
             _ = held.took(name, sent, at: start, recordInterval: interval)
         }
         take(6)
-        take(9, MessageBatch(id: UUID(), first: 7, last: 9, count: 3))
+        take(9, MessageBatch(id: UUID(), first: 7, count: 3))
         #expect(held.certainCursor == 9)
         take(11)
         take(12)
@@ -112,7 +112,7 @@ import TransferModel
         #expect(held.certainCursor == 9)
         held.asked(isCurrent: true, at: start)
         #expect(held.certainCursor == 14)
-        take(18, MessageBatch(id: UUID(), first: 15, last: 18, count: 3))
+        take(18, MessageBatch(id: UUID(), first: 15, count: 3))
         #expect(held.certainCursor == 14)
     }
 
@@ -146,7 +146,7 @@ import TransferModel
         var held = held(tries: 9)
         #expect(held.tries(of: message(6)) == 9)
         #expect(held.tries(of: message(7)) == 0)
-        let batch = MessageBatch(id: UUID(), first: 6, last: 6, count: 1)
+        let batch = MessageBatch(id: UUID(), first: 6, count: 1)
         #expect(held.tries(of: MessageName(id: batch.id, sequence: 6, batch: batch)) == 0)
         let isDue = held.took(message(7), sent, at: start, recordInterval: interval)
         #expect(!isDue)

@@ -149,9 +149,10 @@ import TransferModel
     @Test func theIdentifierIsThatOfTheEventsOfASubscription() throws {
         let events = events(1...3)
         let subscription = SubscriptionID(UUID())
-        let batch = try #require(OutgoingMessage(batch: events, of: subscription)?.batch)
+        let message = try #require(OutgoingMessage(batch: events, of: subscription))
+        let batch = try #require(message.batch)
         #expect(OutgoingMessage(batch: events, of: subscription)?.batch == batch)
-        #expect([batch.first, batch.last, Int64(batch.count)] == [1, 3, 3])
+        #expect([batch.first, message.last.sequence, Int64(batch.count)] == [1, 3, 3])
         #expect(OutgoingMessage(batch: events, of: SubscriptionID(UUID()))?.batch?.id != batch.id)
         #expect(
             OutgoingMessage(batch: Array(events[..<2]), of: subscription)?.batch?.id != batch.id

@@ -138,7 +138,7 @@ struct WebhookBatchTests {
             #expect(dead.count == 1)
             let delivery = try #require(dead.first)
             let batch = try #require(delivery.batch)
-            #expect([batch.first, batch.last, Int64(batch.count)] == [1, 3, 3])
+            #expect([batch.first, delivery.sequence, Int64(batch.count)] == [1, 3, 3])
             #expect(delivery.attempts.count == 2)
             let recovered = try await fixture.stores.deliveryLog.recover(
                 tenant: fixture.tenant,

@@ -61,6 +61,62 @@ struct WebhookRecoveryTests {
         )
     }
 
+    /// Makes two cancelled tasks, with more other events between them than a message may hold.
+    private func cancelTwice(_ fixture: DeliveryFixture) async throws {
+        for count in [1, 120] {
+            let task = try await fixture.happen(count)[0]
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
+        }
+    }
+
+    @Test func eachMessageOfARecoveryGoesWhereItsSubscriptionIsByThen() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        let id = try await fixture.subscribe(answers: refusals(3) + [.hold(gate)])
+        try await fixture.happen(3)
+        var moved = SubscriptionChange()
+        moved.url = fixture.receiver.open("/moved")
+        try await fixture.withDispatcher(schedule: threeTries) { [moved] dispatcher in
+            try await giveUp(3, of: id, fixture)
+            try await recover(id, fixture, dispatcher)
+            _ = try await fixture.receiver.messages(10)
+            try await change(id, fixture, moved)
+            gate.open()
+            try await eventually("nothing is dead") { try await dead(id, fixture).isEmpty }
+        }
+        #expect(fixture.receiver.received().count == 10)
+        let rest = fixture.receiver.received(at: "/moved")
+        #expect(try rest.map { try $0.event().sequence } == [2, 3])
+    }
+
+    @Test func theFurtherPartsOfAMessageGoNowhereElseThanItsSubscriptionIs() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        let id = try await fixture.subscribe(answers: refusals(1) + [.hold(gate)]) {
+            $0.form = .batch
+            $0.filter = EventFilter(["task.cancelled"])
+        }
+        try await cancelTwice(fixture)
+        var wider = SubscriptionChange()
+        wider.filter = .some(EventFilter(["task.*"]))
+        var moved = SubscriptionChange()
+        moved.url = fixture.receiver.open("/moved")
+        // The store is asked before each message.
+        try await fixture.withDispatcher(schedule: threeTries, { $0.recordInterval = .zero }) {
+            [wider, moved] dispatcher in
+            try await giveUp(1, of: id, fixture)
+            try await change(id, fixture, wider)
+            try await recover(id, fixture, dispatcher)
+            _ = try await fixture.receiver.messages(4)
+            try await change(id, fixture, moved)
+            gate.open()
+            try await eventually("nothing is dead") { try await dead(id, fixture).isEmpty }
+        }
+        #expect(fixture.receiver.received().count == 4)
+        // The whole message again.
+        #expect(fixture.receiver.received(at: "/moved").count == 2)
+    }
+
     @Test func aReceiverThatHasTooMuchToDoGetsEverythingLaterAndInOrder() async throws {
         let fixture = try await DeliveryFixture()
         let id = try await fixture.subscribe(answers: refusals(3) + [.status(429), .status(503)])
@@ -156,10 +212,7 @@ struct WebhookRecoveryTests {
             $0.form = .batch
             $0.filter = EventFilter(["task.cancelled"])
         }
-        for count in [1, 120] {
-            let task = try await fixture.happen(count)[0]
-            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
-        }
+        try await cancelTwice(fixture)
         try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
             try await giveUp(1, of: id, fixture)
             var wider = SubscriptionChange()

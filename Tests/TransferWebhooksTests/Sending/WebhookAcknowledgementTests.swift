@@ -117,6 +117,27 @@ struct WebhookAcknowledgementTests {
         }
     }
 
+    @Test func nothingIsSentTwiceWhenAnAcknowledgementOvertakesThatItIsTaken() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.status(204), .status(204), .hold(gate)])
+        for _ in 0..<2 { try await finish(fixture) }
+        // Nothing is recorded but what has to be.
+        try await fixture.withDispatcher({ $0.recordInterval = .seconds(3600) }) { dispatcher in
+            let messages = try await fixture.receiver.messages(3)
+            #expect(try await acknowledge(fixture, try token(messages[2])))
+            dispatcher.wake(for: [.deliveries])
+            // What follows is sent under another claim, to its end.
+            _ = try await fixture.delivery { $0.acknowledgedSequence == 6 && $0.fence == nil }
+            gate.open()
+            try await fixture.happen(1)
+            dispatcher.wake(for: [.deliveries])
+            _ = try await fixture.receiver.messages(7)
+        }
+        let all = fixture.receiver.received()
+        #expect(try all.map { try $0.event().sequence } == [1, 2, 3, 4, 5, 6, 7])
+    }
+
     @Test func theEndTellsHowManyWereGivenUpBeforeIt() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe(

@@ -3,8 +3,15 @@ public enum JSONPointer {
     /// Returns the pointer to the place at `path`.
     public static func rendering(_ path: [any CodingKey]) -> String {
         path.reduce(into: "") { pointer, key in
-            pointer += "/" + (key.intValue.map(String.init) ?? escaped(key.stringValue))
+            pointer += "/" + (index(key) ?? escaped(key.stringValue))
         }
+    }
+
+    /// Returns the place in an array that a key stands for; nil for the name of a member, of which
+    /// the standard library makes a number too, also of `05` and `+5`.
+    private static func index(_ key: any CodingKey) -> String? {
+        guard let number = key.intValue.map(String.init) else { return nil }
+        return [number, "Index \(number)"].contains(key.stringValue) ? number : nil
     }
 
     /// Returns one step of a pointer, with escapes for `~` and `/` (RFC 6901 §3).

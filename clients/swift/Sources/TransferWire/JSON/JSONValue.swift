@@ -43,12 +43,22 @@ public enum JSONValue: Codable, Equatable, Sendable {
     }
 
     /// Returns this value as changed by `patch`: JSON Merge Patch (RFC 7396, section 2).
-    public func merged(with patch: JSONValue) -> JSONValue {
+    ///
+    /// - Parameters:
+    ///   - patch: the members to be changed, and null for those to be removed.
+    ///   - keepsNulls: whether removed members are there with null, for a reader that takes null
+    ///     for absence and is to see all names.
+    /// - Returns: the changed value.
+    public func merged(with patch: JSONValue, keepsNulls: Bool = false) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [String: JSONValue] = [:]
         if case .object(let current) = self { members = current }
         for (name, change) in changes {
-            members[name] = change == .null ? nil : (members[name] ?? .null).merged(with: change)
+            let isRemoved = change == .null && !keepsNulls
+            members[name] =
+                isRemoved
+                ? nil
+                : (members[name] ?? .null).merged(with: change, keepsNulls: keepsNulls)
         }
         return .object(members)
     }

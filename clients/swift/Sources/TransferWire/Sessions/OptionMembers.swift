@@ -9,14 +9,14 @@ public struct OptionMembers: Equatable, Sendable {
     /// Creates the value from its parts.
     public init(_ values: [String: JSONValue] = [:]) { self.values = values }
 
-    /// Reads the members of an object except those that `Key` knows, and except nulls, which stand
-    /// for absent ones.
+    /// Reads the members of an object except those that `Key` knows.
+    ///
+    /// A null stands for an absent option, and is kept: under the name of none it is a fault.
     init<Key: CodingKey>(from decoder: any Decoder, besides: Key.Type) throws {
         let container = try decoder.container(keyedBy: AnyKey.self)
         for key in container.allKeys where Key(stringValue: key.stringValue) == nil {
-            let value: JSONValue
             do {
-                value = try container.decode(JSONValue.self, forKey: key)
+                values[key.stringValue] = try container.decode(JSONValue.self, forKey: key)
             } catch {
                 // A number such as 1e999; every other value is one of the cases.
                 throw FieldError(
@@ -25,7 +25,6 @@ public struct OptionMembers: Equatable, Sendable {
                     "Holds what cannot be represented."
                 )
             }
-            if value != .null { values[key.stringValue] = value }
         }
     }
 
@@ -37,11 +36,6 @@ public struct OptionMembers: Equatable, Sendable {
         guard values.updateValue(try reader.value(), forKey: name) == nil else {
             throw JSONReader.Refusal()
         }
-    }
-
-    /// Removes the members that stand for absent ones.
-    mutating func removeNulls() {
-        if values.values.contains(.null) { values = values.filter { $0.value != .null } }
     }
 
     /// Adds the members to the object that is being encoded.

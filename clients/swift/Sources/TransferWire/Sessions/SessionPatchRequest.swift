@@ -38,9 +38,10 @@ public struct SessionPatchRequest: Codable, Sendable {
             values.mapValues(JSONValue.string)
         )
         let value = JSONValue.object(["configuration": .object(members)])
+        // A misspelt name under null would reset nothing, and not be noticed.
         self = try WireDecoder.decode(
             SessionPatchRequest.self,
-            from: try WireEncoder.encode(value.merged(with: patch))
+            from: try WireEncoder.encode(value.merged(with: patch, keepsNulls: true))
         )
     }
 

@@ -1,4 +1,5 @@
-/// The body of `PATCH /v1/subscriptions/{id}`: an absent member stays as it is, null clears it.
+/// The body of `PATCH /v1/subscriptions/{id}`, a JSON Merge Patch (RFC 7396): an absent member
+/// stays as it is, null resets it to its default.
 public struct SubscriptionPatchRequest: Codable, Sendable {
     /// The URL of the receiver, which cannot be cleared.
     public let url: String?
@@ -7,32 +8,34 @@ public struct SubscriptionPatchRequest: Codable, Sendable {
     /// The description of the subscription.
     public let description: String??
     /// Whether messages are sent.
-    public let enabled: Bool?
-    /// The headers sent with each message.
-    public let headers: [String: String]??
+    public let enabled: Bool??
+    /// The headers to be set, and with nil those to be removed; others stay.
+    ///
+    /// Null removes all. With a ``url`` at another origin, each header that there is has to be named.
+    public let headers: [String: String?]??
     /// The maximum number of messages that are sent at once.
     public let concurrency: Int??
     /// The maximum number of messages a second.
     public let rateLimit: Int??
     /// The seconds that the subscriber has for the acknowledgement after 202.
-    public let ackTimeoutSeconds: Int?
+    public let ackTimeoutSeconds: Int??
     /// The form of deliveries: `single` or `batch`.
-    public let deliveryForm: String?
+    public let deliveryForm: String??
     /// Whether fewer messages are sent to a client that does not run.
-    public let wakeUpThrottling: Bool?
+    public let wakeUpThrottling: Bool??
 
     /// Creates a request; what is nil is absent.
     public init(
         url: String? = nil,
         eventTypes: [String]?? = nil,
         description: String?? = nil,
-        enabled: Bool? = nil,
-        headers: [String: String]?? = nil,
+        enabled: Bool?? = nil,
+        headers: [String: String?]?? = nil,
         concurrency: Int?? = nil,
         rateLimit: Int?? = nil,
-        ackTimeoutSeconds: Int? = nil,
-        deliveryForm: String? = nil,
-        wakeUpThrottling: Bool? = nil
+        ackTimeoutSeconds: Int?? = nil,
+        deliveryForm: String?? = nil,
+        wakeUpThrottling: Bool?? = nil
     ) {
         self.url = url
         self.eventTypes = eventTypes
@@ -53,13 +56,13 @@ public struct SubscriptionPatchRequest: Codable, Sendable {
         url = try container.contains(.url) ? container.decode(String.self, forKey: .url) : nil
         eventTypes = try container.decodeIfNamed([String].self, forKey: .eventTypes)
         description = try container.decodeIfNamed(String.self, forKey: .description)
-        enabled = try container.decodeIfPresent(Bool.self, forKey: .enabled)
-        headers = try container.decodeIfNamed([String: String].self, forKey: .headers)
+        enabled = try container.decodeIfNamed(Bool.self, forKey: .enabled)
+        headers = try container.decodeIfNamed([String: String?].self, forKey: .headers)
         concurrency = try container.decodeIfNamed(Int.self, forKey: .concurrency)
         rateLimit = try container.decodeIfNamed(Int.self, forKey: .rateLimit)
-        ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
-        deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
-        wakeUpThrottling = try container.decodeIfPresent(Bool.self, forKey: .wakeUpThrottling)
+        ackTimeoutSeconds = try container.decodeIfNamed(Int.self, forKey: .ackTimeoutSeconds)
+        deliveryForm = try container.decodeIfNamed(String.self, forKey: .deliveryForm)
+        wakeUpThrottling = try container.decodeIfNamed(Bool.self, forKey: .wakeUpThrottling)
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -33,7 +33,6 @@ extension TaskRequest: JSONReadable {
             case nil: try options.read(key, from: &reader)
             }
         }
-        options.removeNulls()
         switch (url ?? nil, components ?? nil) {
         case (let url?, nil): target = .url(url)
         case (nil, let components?): target = .components(components)
