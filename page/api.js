@@ -147,8 +147,8 @@ export function path(...segments) {
 }
 
 /**
- * Whether a session or a client can be asked for by its name. URLs in browsers resolve the segments
- * `.` and `..`, however they are encoded.
+ * Whether a session can be asked for by its name. URLs in browsers resolve the segments `.` and
+ * `..`, however they are encoded.
  */
 export function isAddressable(identifier) {
     return identifier !== "." && identifier !== "..";

@@ -1,4 +1,4 @@
-import { isAddressable, path } from "./api.js";
+import { path } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration, foreignShort, number, words } from "./format.js";
 import { View, badge, time } from "./parts.js";
@@ -60,8 +60,6 @@ class TransferBackground extends View {
         const stop = new AbortController();
         this.#stream = stop;
         const name = this.#client.value;
-        // Without its events, what the view shows of it is up to `pause` old.
-        if (!isAddressable(name)) return;
         const clientPath = path("clients", name);
         let after = null;
         for (let failures = 0; !stop.signal.aborted && !this.signal.aborted; ) {

@@ -131,6 +131,7 @@ struct SubscriptionRoutes: Sendable {
         let request = try await decoded(SubscriptionPatchRequest.self, from: body)
         for _ in 0..<Self.triesMax {
             let current = try await subscription(id, tenant: tenant)
+            let change = try request.change(of: current.settings, egress: egress)
             guard condition.revisions?.contains(current.revision) ?? true else {
                 throw Problem(.preconditionFailed)
             }
@@ -139,7 +140,7 @@ struct SubscriptionRoutes: Sendable {
             let result = try await stores.subscriptions.changeSubscription(
                 tenant: tenant,
                 id: id,
-                try request.change(of: current.settings, egress: egress),
+                change,
                 if: .oneOf([current.revision])
             )
             switch result {

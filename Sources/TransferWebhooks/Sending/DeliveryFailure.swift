@@ -11,9 +11,7 @@ struct DeliveryFailure: Equatable, Sendable {
     var isTry = true
 
     /// Whether there was nobody to take the message: one that breaks off an answer was there.
-    var isOfWhoIsAway: Bool {
-        status == nil && !["connection_lost", "bad_response"].contains(reason)
-    }
+    var isOfWhoIsAway: Bool { status == nil && reason != "connection_lost" }
 
     /// The failure of a message that was answered with 202 again and again and never acknowledged.
     static let notAcknowledged = DeliveryFailure(reason: "not_acknowledged")

@@ -7,7 +7,7 @@ import Testing
     @Test(
         arguments: [
             ("could_not_connect", nil, true), ("timed_out", nil, true),
-            ("connection_lost", nil, false), ("bad_response", nil, false),
+            ("bad_response", nil, true), ("connection_lost", nil, false),
             ("http_status", 500, false),
         ] as [(String, Int?, Bool)]
     )

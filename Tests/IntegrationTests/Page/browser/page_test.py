@@ -755,15 +755,6 @@ class ClientsTests(PageTest):
         for url in urls:
             self.assertRegex(url, f"after={log}%3A({last}|{last + 1})$")
 
-    def test_a_client_of_a_name_that_browsers_resolve_is_shown(self):
-        service.send("PUT", "/v1/clients/..")
-        browser.open("#/background")
-        browser.click("#client option[value='..']")
-        service.send("POST", "/v1/clients/../terminate")
-        # Its events would tell at once, the next look does within 10 seconds.
-        browser.wait(".badge", "terminated")
-        self.assertEqual([url for url in browser.requests() if "/v1/events" in url], [])
-
     def make_streams_breakable(self):
         browser.driver.execute_script(
             """

@@ -11,7 +11,8 @@ public struct SubscriptionPatchRequest: Codable, Sendable {
     public let enabled: Bool??
     /// The headers to be set, and with nil those to be removed; others stay.
     ///
-    /// Null removes all. With a ``url`` at another origin, each header that there is has to be named.
+    /// Null removes all. With a ``url`` at another origin, each header that there is has to be
+    /// named.
     public let headers: [String: String?]??
     /// The maximum number of messages that are sent at once.
     public let concurrency: Int??
